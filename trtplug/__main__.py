@@ -1,0 +1,5 @@
+"""`python -m trtplug` is `trtplug`."""
+
+from trtplug.cli import main
+
+main()

@@ -1,0 +1,163 @@
+"""Every identifier derived from a spec, and what each may be; a name that generated code uses goes into `RESERVED`."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+
+# The public attributes of TensorRT's plugin classes, beside which the generated class keeps each argument as its own.
+PLUGIN_ATTRIBUTES = (
+    "DEFAULT_FORMAT_COMBINATION_LIMIT",
+    "api_language",
+    "attach_to_context",
+    "clone",
+    "configure_plugin",
+    "create_plugin",
+    "destroy",
+    "enqueue",
+    "field_names",
+    "format_combination_limit",
+    "get_aliased_input",
+    "get_capability_interface",
+    "get_fields_to_serialize",
+    "get_output_data_types",
+    "get_output_shapes",
+    "get_valid_tactics",
+    "get_workspace_size",
+    "interface_info",
+    "metadata_string",
+    "name",
+    "num_outputs",
+    "on_shape_change",
+    "plugin_name",
+    "plugin_namespace",
+    "plugin_version",
+    "set_tactic",
+    "supports_format_combination",
+    "timing_cache_id",
+)
+
+# What generated modules import, define or take as a parameter.
+RESERVED = frozenset(
+    {
+        *("ctx", "exprBuilder", "expr_builder", "inputs", "outputs", "self", "stream", "workspace"),
+        *("cp", "kernel", "math", "np", "numpy", "onnx", "onnxscript", "os", "tl", "torch", "triton", "trt", "typing"),
+        *("grid", "launch", "num_ctas", "num_stages", "num_warps", "op", "shapes", "warmup"),
+    }
+)
+
+# A package of such a name would hide what the generated code imports.
+_TAKEN_IMPORTS = frozenset(
+    {
+        *("cupy", "numpy", "onnx", "onnxscript", "torch", "triton", "trtplug"),
+        *("tensorrt", "tensorrt_rtx", "torch_tensorrt", "torch_tensorrt_rtx"),
+    }
+)
+
+_SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:[.][a-z0-9]+)*)?")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What one op is called, everywhere."""
+
+    op: str
+    namespace: str
+    plugin: str
+    plugin_class: str
+    creator_class: str
+    distribution: str
+    import_name: str
+
+    @property
+    def qualified(self) -> str:
+        """Torch's name of the op."""
+        return f"{self.namespace}::{self.op}"
+
+
+def derive(name: str, namespace: str, distribution: str | None = None, import_name: str | None = None) -> Names:
+    """All names of an op, out of those that its spec gives and that the functions below find no problem with."""
+    distribution = distribution or "trtplug-" + name.replace("_", "-")
+    words = "".join(word.capitalize() for word in name.split("_"))
+    return Names(
+        op=name,
+        namespace=namespace,
+        # Native ONNX ops are in CamelCase, so that a name in snake_case is never taken for one of them.
+        plugin=name,
+        plugin_class=f"{words}Plugin",
+        creator_class=f"{words}Creator",
+        distribution=distribution,
+        import_name=import_name or re.sub(r"[-.]+", "_", distribution).lower(),
+    )
+
+
+def problem_with_op_name(text: str) -> str | None:
+    """What is wrong with the name of an op, if anything."""
+    return _problem_with_snake_case(text, "the name of an op", "circular_pad")
+
+
+def problem_with_namespace(text: str) -> str | None:
+    """What is wrong with a namespace, if anything."""
+    if "." in text:
+        return f"a namespace has no dots: torch would read '{text}' as nested; write '{text.replace('.', '_')}'"
+    if text in ("aten", "prim", "prims", "quantized"):
+        return f"the namespace '{text}' is torch's own; choose another, such as 'trtplug_ops'"
+    return _problem_with_snake_case(text, "a namespace", "trtplug_ops")
+
+
+def problem_with_argument_name(text: str, functions: Collection[str] = ()) -> str | None:
+    """What is wrong with the name of an argument or output, if anything; `functions` are those of the expressions."""
+    if not _IDENTIFIER.fullmatch(text):
+        return f"'{text}' is no identifier; use letters, digits and _"
+    if reason := _reason_reserved(text, functions):
+        return f"'{text}' is reserved: {reason}; rename it, for instance to '{text.strip('_') or 'x'}_'"
+    return None
+
+
+def problem_with_distribution(text: str) -> str | None:
+    """What is wrong with the name of a distribution, if anything."""
+    if not _DISTRIBUTION.fullmatch(text):
+        return f"'{text}' is no name of a distribution; use letters, digits and dashes, such as 'trtplug-circular-pad'"
+    return None
+
+
+def problem_with_import_name(text: str) -> str | None:
+    """What is wrong with the name of the package that Python imports, if anything."""
+    if text in _TAKEN_IMPORTS or text in sys.stdlib_module_names:
+        return f"'{text}' would hide the module of that name; choose another, such as 'trtplug_circular_pad'"
+    return _problem_with_snake_case(text, "an import name", "trtplug_circular_pad")
+
+
+def problem_with_package_version(text: str) -> str | None:
+    """What is wrong with the version of a distribution, if anything."""
+    if not _VERSION.fullmatch(text):
+        return f"'{text}' is no version of a Python package; write one such as \"0.1.0\""
+    return None
+
+
+def _problem_with_snake_case(text: str, what: str, example: str) -> str | None:
+    if keyword.iskeyword(text):
+        return f"'{text}' is a Python keyword; choose another name, such as '{example}'"
+    if not _SNAKE_CASE.fullmatch(text) or "__" in text or text.endswith("_"):
+        return f"{what} is in snake_case (a-z, 0-9, single _ between), not '{text}'; write it as in '{example}'"
+    return None
+
+
+def _reason_reserved(text: str, functions: Collection[str]) -> str | None:
+    if keyword.iskeyword(text):
+        return "a Python keyword"
+    if text in functions:
+        return "a function of the expression language"
+    if text in PLUGIN_ATTRIBUTES:
+        return "an attribute of TensorRT's plugin classes"
+    if text in RESERVED:
+        return "the generated code uses it"
+    if text.startswith("_"):
+        return "names that start with _ are the generated code's own"
+    return None

@@ -1,0 +1,79 @@
+"""A stage that is a test file of the generated package, run against the installed wheel, and what pytest reports."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from trtplug.verify.process import Done
+from trtplug.verify.stage import Context, Figure, StageResult, Status
+
+_NOTHING = "exit status 5"  # pytest's, where it collected no test or skipped the whole file
+
+
+def runs(name: str) -> Callable[[Context], StageResult]:
+    """The stage that runs tests/test_<name>.py."""
+    return partial(_run, name)
+
+
+def _run(name: str, context: Context) -> StageResult:
+    if not (context.tree / "tests" / f"test_{name}.py").is_file():
+        return StageResult(name, Status.FAILED, f"the package has no tests/test_{name}.py")
+    # A copy beside nothing else, so that the installed package is the only one to import.
+    folder = context.work / "stages" / name
+    shutil.copytree(context.tree / "tests", folder / "tests")
+    (folder / "pytest.ini").write_text("[pytest]\njunit_family = xunit1\n", encoding="utf-8")
+    report = folder / "report.xml"
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    done = context.run(["-m", "pytest", f"tests/test_{name}.py", *options], folder)
+    return result(name, done, report)
+
+
+def result(name: str, done: Done, report: Path) -> StageResult:
+    """What the tests of a stage amount to."""
+    cases = list(ET.parse(report).iter("testcase")) if report.exists() else []
+    broken = [element for case in cases for element in case if element.tag in ("failure", "error")]
+    not_run = Counter(_line(element) for case in cases for element in case.iter("skipped"))
+    figures: dict[str, Figure] = {
+        element.get("name", ""): _figure(element.get("value", ""))
+        for case in cases
+        for element in case.iter("property")
+    }
+    if broken:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        return StageResult(name, Status.FAILED, _line(broken[0]) + more, figures=figures, output=done.output)
+    if done.reason not in ("", _NOTHING):
+        return StageResult(name, Status.FAILED, done.reason, figures=figures, output=done.output)
+    if not cases:
+        return StageResult(name, Status.FAILED, "no tests were collected", output=done.output)
+    if not_run.total() == len(cases):
+        return StageResult(name, Status.SKIPPED, "; ".join(not_run), figures=figures)
+    figures["passed"] = len(cases) - not_run.total()
+    if not_run:
+        figures["not_run"] = not_run.total()
+    reason = "; ".join(f"{count} not run: {why}" for why, count in not_run.items())
+    return StageResult(name, Status.PASSED, reason, figures=figures)
+
+
+def _line(element: ET.Element) -> str:
+    """The message of a failure or skip, on one line."""
+    message = element.get("message", "")
+    if message == "collection skipped":
+        # pytest.skip(..., allow_module_level=True): the reason is in the text, as (file, line, 'Skipped: reason').
+        message = str(ast.literal_eval(element.text or "('',)")[-1]).removeprefix("Skipped: ")
+    lines = message.strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def _figure(text: str) -> Figure:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

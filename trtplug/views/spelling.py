@@ -1,0 +1,151 @@
+"""How generated Python spells an operator's arguments, types and values; every view takes its words from here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+
+from trtplug import rules
+from trtplug.expr import FUNCTIONS, Call, Expr, Function, Property, Python, Scalar, Value, functions, walk
+from trtplug.model import Attribute, AttributeValue, Op, Tensor
+from trtplug.torch_schema import Base
+
+_ITEM: Mapping[Base, str] = {Base.INT: "int", Base.FLOAT: "float", Base.BOOL: "bool", Base.STR: "str"}
+
+
+def literal(value: AttributeValue | None) -> str:
+    """A value as Python source, with double quotes as formatters like them."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(literal(item) for item in value)}]"
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return f'float("{value}")'
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str) -> str:
+    """The one way in which a user's text enters source."""
+    plain = repr(text)
+    return plain if plain[0] == '"' or '"' in plain else f'"{plain[1:-1]}"'
+
+
+def in_docstring(text: str) -> str:
+    """A user's sentence inside a docstring."""
+    sentence = text.replace("\\", "\\\\").replace('"', "'")
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def names(values: Iterable[str]) -> str:
+    """Names, or other expressions, one after another."""
+    return ", ".join(values)
+
+
+def row(values: Iterable[str]) -> str:
+    """A tuple of expressions."""
+    items = list(values)
+    return f"({items[0]},)" if len(items) == 1 else f"({names(items)})"
+
+
+def given(attribute: Attribute) -> str:
+    """The type of an attribute as torch and FX pass it."""
+    item = _ITEM[attribute.base]
+    return f"Sequence[{item}]" if attribute.is_list else item
+
+
+def kept(attribute: Attribute) -> str:
+    """The type of an attribute as a plugin and a launch keep it: hashable, and shared by clones without harm."""
+    item = _ITEM[attribute.base]
+    return f"tuple[{item}, ...]" if attribute.is_list else item
+
+
+def keep(attribute: Attribute, value: str) -> str:
+    """`value`, as torch passes it, turned into what a plugin keeps."""
+    return f"tuple({value})" if attribute.is_list else value
+
+
+def signature(op: Op, tensor: str = "torch.Tensor", attribute: Callable[[Attribute], str] = given) -> str:
+    """The parameters of the schema in Python, with defaults."""
+    parts: list[str] = []
+    for argument in op.arguments:
+        if argument.argument.keyword_only and "*" not in parts:
+            parts.append("*")
+        annotation = attribute(argument) if isinstance(argument, Attribute) else tensor
+        default = argument.argument.default
+        text = f"{argument.name}: {annotation}"
+        if default is not None:
+            value = default.value
+            text += f" = {literal(value).replace('[', '(', 1)[:-1] + ',)' if isinstance(value, tuple) and value else literal(value)}"
+        parts.append(text)
+    return names(parts)
+
+
+def call(op: Op, spell: Callable[[Tensor | Attribute], str] = lambda argument: argument.name) -> str:
+    """The arguments of a call of the op: positional ones, then keyword-only ones by name."""
+    return names(
+        f"{argument.name}={spell(argument)}" if argument.argument.keyword_only else spell(argument)
+        for argument in op.arguments
+    )
+
+
+def returns(op: Op) -> str:
+    """The type that the op returns."""
+    count = len(op.outputs)
+    return "torch.Tensor" if count == 1 else f"tuple[{names(['torch.Tensor'] * count)}]"
+
+
+def needs(op: Op, *expressions: Expr) -> tuple[str, ...]:
+    """What expressions read of a call, in the schema's order: `x_dtype`, `x_shape` and attributes."""
+    found: set[str] = set()
+    for node in (below for expression in expressions for below in walk(expression)):
+        match node:
+            case Property(tensor=tensor, name=name):
+                found.add(f"{tensor}_dtype" if name == "dtype" else f"{tensor}_shape")
+            case Call(function="numel", arguments=(Value(name=tensor),)):
+                found.add(f"{tensor}_shape")
+            case Value(name=name, kind=kind) if kind.scalar is not Scalar.TENSOR:
+                found.add(name)
+    return tuple(name for name in keys(op) if name in found)
+
+
+def keys(op: Op) -> tuple[str, ...]:
+    """All that a call consists of, but for addresses: the dtype and shape of each tensor, and each attribute."""
+    found: list[str] = []
+    for argument in op.arguments:
+        if isinstance(argument, Tensor):
+            found += [f"{argument.name}_dtype", f"{argument.name}_shape"]
+        else:
+            found.append(argument.name)
+    return tuple(found)
+
+
+def parameters(op: Op, wanted: Iterable[str], shape: str, attribute: Callable[[Attribute], str]) -> tuple[str, ...]:
+    """The typed parameters of a generated function that takes `wanted`, out of `keys`."""
+    types: dict[str, str] = {}
+    for argument in op.arguments:
+        if isinstance(argument, Tensor):
+            types |= {f"{argument.name}_dtype": "torch.dtype", f"{argument.name}_shape": shape}
+        else:
+            types[argument.name] = attribute(argument)
+    return tuple(f"{name}: {types[name]}" for name in wanted)
+
+
+def used_rules(expressions: Iterable[Expr]) -> tuple[str, ...]:
+    """The source of each rule that expressions call, as private functions."""
+    called = {name for expression in expressions for name in functions(expression)}
+    return tuple(
+        inspect.getsource(getattr(rules, name)).replace(f"def {name}(", f"def {private(name)}(", 1).rstrip()
+        for name, function in FUNCTIONS.items()
+        if name in called and _has_source(name, function)
+    )
+
+
+def _has_source(name: str, function: Function) -> bool:
+    return function.is_rule or hasattr(rules, name)
+
+
+def private(name: str) -> str:
+    """The name of a rule inside a generated module; builtins keep theirs."""
+    return f"_{name}" if hasattr(rules, name) else name
+
+
+SYMBOLIC = Python(symbolic=True, rename=private)
+CONCRETE = Python(symbolic=False, rename=private)
