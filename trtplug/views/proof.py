@@ -209,6 +209,7 @@ class PluginTest:
     attribute_strings: str
     attributes: bool
     has_numbers: bool
+    missing_required: str
     num_attributes: int
 
 
@@ -222,8 +223,15 @@ def plugin_test(op: Op) -> PluginTest:
         attribute_strings="".join(f'"{a.name}", ' for a in op.attributes),
         attributes=bool(op.attributes),
         has_numbers=any(a.base in (Base.INT, Base.FLOAT) for a in op.attributes),
+        missing_required=_without_required(op),
         num_attributes=len(op.attributes),
     )
+
+
+def _without_required(op: Op) -> str:
+    """The fields without one that has no default, if there is one, as a further item."""
+    required = [a.name for a in op.attributes if a.argument.default is None]
+    return f", [field for field in fields if field.name != {spelling.quoted(required[0])}]" if required else ","
 
 
 def _make_arguments(op: Op) -> str:
