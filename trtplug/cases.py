@@ -12,19 +12,20 @@ from types import MappingProxyType
 from typing import Any
 
 from trtplug import rules
-from trtplug.expr import FUNCTIONS, Expr, Python
+from trtplug.expr import FUNCTIONS, TENSOR, Expr, Python
+from trtplug.located import Located
 from trtplug.model import Attribute, AttributeValue, Case, Op, Tensor
-from trtplug.problems import Problems
-from trtplug.spec import Spec
 from trtplug.torch_schema import Base
 
-GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
-
-_PRINTER = Python(symbolic=False)
-_GLOBALS: Mapping[str, Any] = MappingProxyType(
-    {"__builtins__": {f.__name__: f for f in (len, min, max, sum, all, range)}, "math": math}
-    | {name: getattr(rules, name) for name in FUNCTIONS if hasattr(rules, name)}
-)
+_GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
+_INT64 = range(-(2**63), 2**63)
+_LONGEST = 1000  # items of a list; a launch computes with ranks and strides, never with the elements of a tensor
+_TYPES: Mapping[Base, tuple[type, ...]] = {
+    Base.INT: (int,),
+    Base.FLOAT: (int, float),
+    Base.BOOL: (bool,),
+    Base.STR: (str,),
+}
 
 
 def read(forms: tuple[Mapping[str, Any], ...], arguments: tuple[Tensor | Attribute, ...]) -> tuple[Case, ...]:
@@ -39,27 +40,67 @@ def read(forms: tuple[Mapping[str, Any], ...], arguments: tuple[Tensor | Attribu
     )
 
 
-def check(op: Op, spec: Spec, problems: Problems) -> None:
-    """Adds a problem for each case that contradicts the rest of the spec, and for each end of the profile that does."""
+def check(cases: tuple[Case, ...], arguments: tuple[Tensor | Attribute, ...], located: Located) -> None:
+    """Adds a problem for each value of a case that contradicts the schema or the inputs."""
+    known = [argument.name for argument in arguments]
+    for i, case in enumerate(cases):
+        for name in case.attributes:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean '{close[0]}'?" if close else f"the arguments are {', '.join(known)}"
+                located.problem(f"'{name}' is no argument of the op; {hint}", "cases", i, name, key=True)
+        for argument in arguments:
+            name = argument.name
+            if name in case.shapes:
+                assert isinstance(argument, Tensor)
+                located.problem(_problem_with_shape(argument, case.shapes[name]), "cases", i, name)
+            elif name in case.attributes:
+                assert isinstance(argument, Attribute)
+                located.problem(_problem_with_value(argument, case.attributes[name]), "cases", i, name)
+            elif argument.argument.default is None:
+                located.problem(f"the case gives no '{name}'; add {name}: ...", "cases", i)
+
+
+def _problem_with_shape(tensor: Tensor, shape: object) -> str | None:
+    if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size in _INT64 for size in shape):
+        return f"'{tensor.name}' is a tensor; give its shape, such as [2, 3]"
+    low, high = tensor.rank
+    if not low <= len(shape) <= high:
+        allowed = f"{low}" if low == high else f"{low} to {high}"
+        return f"this {tensor.name} has {len(shape)} dimensions, inputs allows {allowed}; make them agree"
+    return None
+
+
+def _problem_with_value(attribute: Attribute, value: object) -> str | None:
+    """An int fits a float, a bool fits neither."""
+    kind = attribute.argument.type
+    items = value if isinstance(value, tuple) else (value,)
+    if kind.base not in _TYPES:
+        return None  # said of the schema
+    if kind.is_list != isinstance(value, tuple) or not all(type(item) in _TYPES[kind.base] for item in items):
+        return f"'{attribute.name}' is '{kind}' in the schema; give it such a value"
+    if kind.size is not None and len(items) != kind.size:
+        return f"'{attribute.name}' is '{kind}' in the schema; give it {kind.size} items, not {len(items)}"
+    if kind.base is Base.INT and any(item not in _INT64 for item in items):
+        return f"'{attribute.name}' does not fit into 64 bits; give it a smaller number"
+    return None
+
+
+def try_out(op: Op, located: Located) -> None:
+    """Adds a problem for each case, and each end of the profile, that the spec's own expressions refuse or fail on."""
     for i, case in enumerate(op.cases):
-        if not _check_values(op, case, i, spec, problems):
-            continue
         if problem := _run(op, case):
-            problems.add(spec.position("cases", i), f"this case does not work: {problem}")
-    if problems or not op.profiles:
-        return
+            located.problem(f"this case fails: {problem}; change the case or the spec", "cases", i)
     first = op.cases[0]
     for profile in op.profiles:
-        if profile.dimension >= len(first.shapes[profile.tensor]):
-            problems.add(
-                spec.position("dynamic", profile.tensor, profile.dimension, key=True),
-                f"the profile completes the shapes of the first case, whose {profile.tensor} has only "
-                f"{len(first.shapes[profile.tensor])} dimensions; put a case of that rank first",
-            )
-            return
-    for which, end in enumerate(("min", "opt", "max")):
-        if problem := _run(op, profile_case(op, which)):
-            problems.add(spec.position("dynamic"), f"the {end} end of the profile does not work: {problem}")
+        if profile.dimension >= (rank := len(first.shapes[profile.tensor])):
+            message = f"the profile completes the first case, whose {profile.tensor} has {rank} dimensions"
+            path = ("dynamic", profile.tensor, profile.dimension)
+            located.problem(f"{message}; put a case of a higher rank first", *path, key=True)
+    if op.profiles and not located.problems:
+        for which, end in enumerate(("min", "opt", "max")):
+            if problem := _run(op, profile_case(op, which)):
+                located.problem(f"the profile fails at {end}: {problem}; change it or the spec", "dynamic", key=True)
 
 
 def profile_case(op: Op, which: int) -> Case:
@@ -69,94 +110,6 @@ def profile_case(op: Op, which: int) -> Case:
     for profile in op.profiles:
         shapes[profile.tensor][profile.dimension] = profile.sizes[which]
     return Case({name: tuple(shape) for name, shape in shapes.items()}, first.attributes)
-
-
-def _check_values(op: Op, case: Case, i: int, spec: Spec, problems: Problems) -> bool:
-    sound = True
-
-    def problem(name: str | None, message: str, key: bool = False) -> None:
-        nonlocal sound
-        sound = False
-        path = ("cases", i) if name is None else ("cases", i, name)
-        problems.add(spec.position(*path, key=key), message)
-
-    known = [argument.name for argument in op.arguments]
-    for name in case.attributes:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"the arguments are {', '.join(known)}"
-            problem(name, f"'{name}' is no argument of the op; {hint}", key=True)
-    for argument in op.arguments:
-        name = argument.name
-        if name not in case.shapes and name not in case.attributes:
-            if argument.argument.default is None:
-                problem(None, f"the case gives no '{name}'; add {name}: ...")
-        elif isinstance(argument, Attribute):
-            if not is_value(argument, case.attributes[name]):
-                problem(name, f"'{name}' is {argument.argument.type} in the schema; this value is not")
-        else:
-            shape = case.shapes[name]
-            if not isinstance(shape, tuple) or not all(type(size) is int and size >= 0 for size in shape):
-                problem(name, f"'{name}' is a tensor: give its shape, such as [2, 3]")
-            elif not argument.rank[0] <= len(shape) <= argument.rank[1]:
-                low, high = argument.rank
-                allowed = f"{low}" if low == high else f"{low} to {high}"
-                problem(name, f"this {name} has {len(shape)} dimensions; inputs allows {allowed}")
-    return sound
-
-
-def is_value(attribute: Attribute, value: object) -> bool:
-    """Whether a YAML value fits an attribute's type; an int fits a float, a bool fits neither."""
-    types = {Base.INT: (int,), Base.FLOAT: (int, float), Base.BOOL: (bool,), Base.STR: (str,)}[attribute.base]
-    if attribute.is_list != isinstance(value, tuple):
-        return False
-    items = value if isinstance(value, tuple) else (value,)
-    return all(type(item) in types for item in items)
-
-
-def _run(op: Op, case: Case) -> str | None:
-    """What goes wrong when the spec's own expressions run on a case, if anything."""
-    env: dict[str, Any] = {f"{name}_shape": list(shape) for name, shape in case.shapes.items()}
-    env |= {f"{tensor.name}_dtype": tensor.dtypes[0].name for tensor in op.tensors}
-    env |= attribute_values(op, case)
-    for check in op.checks:
-        holds = _evaluate(check.condition, env)
-        if isinstance(holds, _Failure):
-            return f"the check '{_PRINTER.text(check.condition)}' fails with {holds}"
-        if not holds:
-            return check.message
-    for output in op.outputs:
-        shape = _evaluate(output.shape, env)
-        if isinstance(shape, _Failure):
-            return f"the shape of {output.name} fails with {shape}"
-        if any(size < 0 for size in shape):
-            return f"{output.name} would have the shape {list(shape)}; add a check that refuses such a call"
-        env[f"{output.name}_shape"] = list(shape)
-    for name, value in [
-        *((let.name, let.value) for let in op.launch.lets),
-        *((parameter.name, parameter.value) for parameter in op.launch.parameters if parameter.constexpr),
-    ]:
-        env[name] = _evaluate(value, env)
-        if isinstance(env[name], _Failure):
-            return f"{name} fails with {env[name]}"
-    for axis, (size, limit) in enumerate(zip(op.launch.grid, GRID_LIMITS, strict=False)):
-        programs = _evaluate(size, env)
-        if isinstance(programs, _Failure):
-            return f"grid axis {axis} fails with {programs}"
-        if not 0 <= programs <= limit:
-            return f"grid axis {axis} would be {programs}; CUDA takes 0 to {limit}"
-    return None
-
-
-class _Failure(str):
-    """Why an expression could not be evaluated."""
-
-
-def _evaluate(node: Expr, env: Mapping[str, Any]) -> Any:
-    try:
-        return eval(_PRINTER.text(node), {**_GLOBALS, **env})
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        return _Failure(f"{type(error).__name__}: {error}")
 
 
 def attribute_values(op: Op, case: Case) -> dict[str, AttributeValue]:
@@ -169,3 +122,67 @@ def attribute_values(op: Op, case: Case) -> dict[str, AttributeValue]:
         elif default is not None and default.value is not None:
             values[attribute.name] = default.value
     return values
+
+
+class _Refused(Exception):
+    """Why a case does not work."""
+
+
+def _run(op: Op, case: Case) -> str | None:
+    """What goes wrong when the spec's own expressions run on a case, if anything."""
+    try:
+        _call(op, case)
+    except _Refused as reason:
+        return str(reason)
+    return None
+
+
+def _call(op: Op, case: Case) -> None:
+    env: dict[str, Any] = {f"{name}_shape": list(shape) for name, shape in case.shapes.items()}
+    env |= {f"{tensor.name}_dtype": tensor.dtypes[0].name for tensor in op.tensors}
+    env |= attribute_values(op, case)
+    for check in op.checks:
+        if not _evaluate(check.condition, env, f"the check '{_PRINTER.text(check.condition)}'"):
+            raise _Refused(f"a check refuses it ({check.message})")
+    for output in op.outputs:
+        shape = _evaluate(output.shape, env, f"the shape of {output.name}")
+        if any(size < 0 for size in shape):
+            raise _Refused(f"{output.name} would have the shape {list(shape)}")
+        env[f"{output.name}_shape"] = list(shape)
+    for let in op.launch.lets:
+        env[let.name] = _evaluate(let.value, env, f"let {let.name}")
+    constexprs = [parameter for parameter in op.launch.parameters if parameter.constexpr]
+    plain = [p for p in op.launch.parameters if not p.constexpr and p.value.kind != TENSOR]
+    env |= {p.name: _evaluate(p.value, env, f"kernel parameter {p.name}") for p in constexprs}
+    for parameter in plain:
+        _evaluate(parameter.value, env, f"kernel parameter {parameter.name}")
+    for axis, (size, limit) in enumerate(zip(op.launch.grid, _GRID_LIMITS, strict=False)):
+        programs = _evaluate(size, env, f"grid axis {axis}")
+        if not 0 <= programs <= limit:
+            raise _Refused(f"grid axis {axis} would be {programs}; CUDA takes 0 to {limit}")
+
+
+def _evaluate(node: Expr, env: Mapping[str, Any], what: str) -> Any:
+    try:
+        value = eval(_PRINTER.text(node), {**_GLOBALS, **env})
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise _Refused(f"{what} fails: {error}") from None
+    items = value if isinstance(value, list | tuple) else (value,)
+    if len(items) > _LONGEST:
+        raise _Refused(f"{what} has {len(items)} items; at most {_LONGEST} make sense")
+    if any(isinstance(item, int) and item not in _INT64 for item in items):
+        raise _Refused(f"{what} does not fit into 64 bits")
+    return value
+
+
+def _range(stop: int) -> range:
+    if stop > _LONGEST:
+        raise ValueError(f"range({stop}) has more than {_LONGEST} items")
+    return range(stop)
+
+
+_PRINTER = Python(symbolic=False)
+_GLOBALS: Mapping[str, Any] = MappingProxyType(
+    {"__builtins__": {f.__name__: f for f in (len, min, max, sum, all, list)} | {"range": _range}, "math": math}
+    | {name: getattr(rules, name) for name in FUNCTIONS if hasattr(rules, name)}
+)

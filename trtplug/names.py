@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 # The public attributes of TensorRT's plugin classes, beside which the generated class keeps each argument as its own.
@@ -40,12 +41,36 @@ PLUGIN_ATTRIBUTES = (
     "timing_cache_id",
 )
 
-# What generated modules import, define or take as a parameter.
+# What generated functions that hold a user's names use besides. A test renders a package and finds what is missing.
 RESERVED = frozenset(
     {
         *("ctx", "exprBuilder", "expr_builder", "inputs", "outputs", "self", "stream", "workspace"),
         *("cp", "kernel", "math", "np", "numpy", "onnx", "onnxscript", "os", "tl", "torch", "triton", "trt", "typing"),
         *("grid", "launch", "num_ctas", "num_stages", "num_warps", "op", "shapes", "warmup"),
+        *("args", "arguments", "builder", "check", "device", "dtypes", "get_trt_tensor", "kwargs", "plugin", "pytree"),
+        *("read", "unknown", "values", "write", "AttrFloat32s", "Any", "CONSTEXPRS", "Callable", "DTYPES", "Dim"),
+        *("FAILURES", "Launch", "NAME", "NAMESPACE", "OP", "Sequence", "TENSORRT_DTYPES", "TORCH_DTYPES", "TYPES"),
+        *("USUAL", "VERSION", "Exception", "bool", "float", "hasattr", "int", "isinstance", "len", "list", "range"),
+        *("str", "tuple", "type", "zip"),
+    }
+)
+
+# The same of the modules that import the kernel function.
+_BESIDE_KERNEL = frozenset(
+    {
+        *("cached_property", "dataclass", "lru_cache", "prepare", "InterpretedFunction", "OPTIONS", "Pointer"),
+        *("announce", "assert_close", "attributes", "compile", "compiled", "describe", "dynamic", "gc", "gpu", "json"),
+        *("main", "make", "pytest", "re", "reference", "sentinels", "signature_and_constants", "split", "sys"),
+        *("threading", "types", "ASTSource", "CASES", "Case", "Device", "GPUTarget", "Iterable", "Iterator", "LEAST"),
+        *("MOST", "STREAM", "StubKernel", *dir(builtins)),
+    }
+)
+
+# The same of the modules that define or import the function of the op.
+_BESIDE_OP = frozenset(
+    {
+        *("by_hand", "bytes", "ctypes", "dict", "enumerate", "exported", "getattr", "has", "helper", "pytest"),
+        *("reference", "register_schema"),
     }
 )
 
@@ -97,9 +122,23 @@ def derive(name: str, namespace: str, distribution: str | None = None, import_na
     )
 
 
+def of_tensors(tensors: Iterable[str]) -> tuple[str, ...]:
+    """The variables that carry the shapes and dtypes of tensors in generated code."""
+    return tuple(f"{tensor}_{what}" for tensor in tensors for what in ("shape", "dtype"))
+
+
 def problem_with_op_name(text: str) -> str | None:
     """What is wrong with the name of an op, if anything."""
+    if text in RESERVED or text in _BESIDE_OP or text.startswith("test_"):
+        return f"'{text}' is reserved: the generated code uses it; choose another name, such as '{text}_op'"
     return _problem_with_snake_case(text, "the name of an op", "circular_pad")
+
+
+def problem_with_kernel_name(text: str) -> str | None:
+    """What is wrong with the name of a kernel function, if anything."""
+    if text in RESERVED or text in _BESIDE_KERNEL or text.startswith("test_"):
+        return f"'{text}' is reserved: the generated code uses it; rename the kernel, for instance to '{text}_kernel'"
+    return None
 
 
 def problem_with_namespace(text: str) -> str | None:
@@ -156,7 +195,7 @@ def _reason_reserved(text: str, functions: Collection[str]) -> str | None:
         return "a function of the expression language"
     if text in PLUGIN_ATTRIBUTES:
         return "an attribute of TensorRT's plugin classes"
-    if text in RESERVED:
+    if text in RESERVED or re.fullmatch(r"values_\d+", text):
         return "the generated code uses it"
     if text.startswith("_"):
         return "names that start with _ are the generated code's own"

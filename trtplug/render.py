@@ -1,4 +1,4 @@
-"""Op to FileSet: fills each template of the manifest with its view, then lets ruff sort imports and lay out the code."""
+"""Op to FileSet: fills each template of the manifest with its view, then has ruff sort imports and lay out the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def render(op: Op) -> FileSet:
     """The whole package of an operator, in memory."""
     environment = _environment()
     generated = {
-        path.format(import_name=op.names.import_name): environment.get_template(template).render(vars(view(op)))
+        path.format(import_name=op.names.import_name): environment.get_template(template).render(view(op))
         for path, (template, view) in MANIFEST.items()
     }
     return FileSet.of(_laid_out({**generated, **verbatim(op)}))
@@ -34,6 +34,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,
+        # Compiling templates is most of rendering; jinja2 keeps the result in the user's temporary folder.
+        bytecode_cache=jinja2.FileSystemBytecodeCache(),
     )
 
 

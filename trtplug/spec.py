@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ def _one_line(text: str) -> str:
         raise ValueError("must not be empty")
     if len(text.splitlines()) > 1:
         raise ValueError("must stand on one line")
+    if not text.isprintable():
+        raise ValueError("holds a character that cannot be printed; remove it")
     return text.rstrip()
 
 
@@ -46,6 +49,8 @@ def _expression(value: object) -> str:
     """The source text of an expression, which may be written as the YAML number, bool or list that it is."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_expression, value))}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("must be a finite number")
     if isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str) and value.strip():
@@ -261,8 +266,8 @@ class Spec:
     def position(self, *path: str | int, offset: int = 0, key: bool = False) -> Position:
         """Where the value (or the key) at `path` stands, or its nearest parent that is there.
 
-        `offset` counts characters into the value's text; text that YAML spells otherwise, on several lines or with
-        escapes, keeps the position of its start.
+        `offset` counts characters into the value's text, which YAML may spread over several lines; text that it spells
+        with escapes keeps the position of its start.
         """
         return _position(self.document, path, offset, key)
 
@@ -297,10 +302,21 @@ def _position(document: yaml_reader.Document, path: tuple[object, ...], offset: 
         return _position(document, path[:-1], key=key) if path else Position(1, 1)
     if key and place.key:
         return place.key
-    quote = 1 if place.source[1:-1] == place.value else 0
-    if not offset or not (quote or place.source == _spelling(place.value)):
+    return _inside(place, offset) if offset else place.start
+
+
+def _inside(place: yaml_reader.Place, offset: int) -> Position:
+    """Where a character of a value's text stands: YAML folds lines and spaces, but leaves all other characters."""
+    text, source = _spelling(place.value), place.source
+    if text is None:
         return place.start
-    return Position(place.start.line, place.start.column + quote + offset)
+    solid = [at for at, character in enumerate(source) if not character.isspace()]
+    lead = "".join(source[at] for at in solid).rfind("".join(text.split()))
+    if lead < 0:
+        return place.start
+    at = [*solid, len(source)][lead + len("".join(text[:offset].split()))]
+    lines = source[:at].split("\n")
+    return Position(place.start.line + len(lines) - 1, len(lines[-1]) + (place.start.column if len(lines) == 1 else 1))
 
 
 def _spelling(value: object) -> str | None:

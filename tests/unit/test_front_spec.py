@@ -120,10 +120,26 @@ def test_positions(tmp_path: Path, path: tuple[str | int, ...], offset: int, key
     assert load(tmp_path, TEXT).position(*path, offset=offset, key=key) == expected
 
 
-def test_text_that_yaml_spells_otherwise_keeps_the_position_of_its_start(tmp_path: Path) -> None:
-    folded = TEXT.replace("'x.shape[0]'", "x.shape\n   [0]")
-    assert load(tmp_path, folded).form.let["n"] == "x.shape [0]"
-    assert load(tmp_path, folded).position("let", "n", offset=9) == Position(13, 6)
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("x.shape\n   [0]", "x.shape [0]"),
+        ('"x.shape\n   [0]"', "x.shape [0]"),
+        (">\n   x.shape\n   [0]", "x.shape [0]"),
+        ("|\n   x.shape\n   [0]", "x.shape\n[0]"),
+    ],
+)
+def test_positions_in_text_of_several_lines(tmp_path: Path, written: str, text: str) -> None:
+    spec_ = load(tmp_path, TEXT.replace("'x.shape[0]'", written))
+    assert spec_.form.let["n"] == text
+    place = spec_.position("let", "n", offset=text.index("0"))
+    assert spec_.text.splitlines()[place.line - 1][place.column - 1 :].startswith("0]")
+
+
+def test_text_that_yaml_spells_with_escapes_keeps_the_position_of_its_start(tmp_path: Path) -> None:
+    escaped = TEXT.replace("'x.shape[0]'", '"\\x78.shape[0]"')
+    assert load(tmp_path, escaped).form.let["n"] == "x.shape[0]"
+    assert load(tmp_path, escaped).position("let", "n", offset=8) == Position(13, 6)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +159,7 @@ def test_text_that_yaml_spells_otherwise_keeps_the_position_of_its_start(tmp_pat
         ("summary: Scales.", "summary:", "3:1: summary must be text, not empty"),
         ("summary: Scales.", 'summary: " "', "3:10: summary must not be empty"),
         ("summary: Scales.", 'summary: "a\\nb"', "3:10: summary must stand on one line"),
+        ("file: scale.py", 'file: "a\\0.py"', "5:16: kernel.file holds a character that cannot be printed; remove it"),
         ("[1, 4]", "[4, 1]", "7:13: inputs.x.rank must be a rank, such as 4, or [least, most], from 0 to 8"),
         ("[1, 4]", "true", "7:13: inputs.x.rank must be a rank, such as 4, or [least, most], from 0 to 8"),
         ("[float32, ", "[flaot32, ", "7:30: unknown dtype 'flaot32'; did you mean 'float32'?"),

@@ -12,7 +12,7 @@ from trtplug.model import Op
 from trtplug.views import project, proof, runtime
 
 # Output path (with the names of the op in braces): template below templates/package, and view.
-MANIFEST: Mapping[str, tuple[str, Callable[[Op], object]]] = MappingProxyType(
+MANIFEST: Mapping[str, tuple[str, Callable[[Op], Mapping[str, object]]]] = MappingProxyType(
     {
         "pyproject.toml": ("pyproject.toml.jinja", project.pyproject),
         "README.md": ("README.md.jinja", project.readme),

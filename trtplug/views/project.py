@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypedDict
 
 from trtplug import __version__, cases
 from trtplug.model import Op, Tensor
@@ -10,8 +10,7 @@ from trtplug.views import spelling
 from trtplug.views.spelling import names
 
 
-@dataclass(frozen=True)
-class PyProject:
+class PyProject(TypedDict):
     distribution: str
     distribution_name: str
     version: str
@@ -34,8 +33,7 @@ def _toml(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-@dataclass(frozen=True)
-class Readme:
+class Readme(TypedDict):
     distribution: str
     summary: str
     namespace: str
@@ -69,8 +67,7 @@ def readme(op: Op) -> Readme:
     )
 
 
-@dataclass(frozen=True)
-class Workflow:
+class Workflow(TypedDict):
     pass
 
 

@@ -1,8 +1,8 @@
-"""Views of the generated tests, a dataclass a template."""
+"""Views of the generated tests, a TypedDict a template."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypedDict
 
 from trtplug import cases
 from trtplug.dtypes import TABLE
@@ -12,8 +12,7 @@ from trtplug.views import runtime, spelling
 from trtplug.views.spelling import names
 
 
-@dataclass(frozen=True)
-class Conftest:
+class Conftest(TypedDict):
     pass
 
 
@@ -24,8 +23,7 @@ def conftest(op: Op) -> Conftest:
 # --- calls.py -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(TypedDict):
     op: str
     namespace: str
     import_name: str
@@ -101,30 +99,29 @@ def _op_call(op: Op) -> str:
 # --- the test files -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RankTest:
+class RankTest(TypedDict):
     name: str
     position: int
     wrong_shape: str
 
 
-@dataclass(frozen=True)
-class Parity:
+class Parity(TypedDict):
     op: str
     tensors: tuple[RankTest, ...]
 
 
 def parity(op: Op) -> Parity:
     return Parity(
-        op.names.op,
-        tuple(
-            RankTest(a.name, i, "1, " * a.rank[1] + "-1") for i, a in enumerate(op.arguments) if isinstance(a, Tensor)
+        op=op.names.op,
+        tensors=tuple(
+            RankTest(name=a.name, position=i, wrong_shape="1, " * a.rank[1] + "-1")
+            for i, a in enumerate(op.arguments)
+            if isinstance(a, Tensor)
         ),
     )
 
 
-@dataclass(frozen=True)
-class Opcheck:
+class Opcheck(TypedDict):
     op: str
     tensor_parameters: str
     returns: str
@@ -163,8 +160,7 @@ def _dynamic_shapes(op: Op) -> str:
     return f"{{{names(f'{spelling.quoted(t.name)}: {{}}' for t in op.tensors)}}}"
 
 
-@dataclass(frozen=True)
-class CompileTest:
+class CompileTest(TypedDict):
     pass
 
 
@@ -172,8 +168,7 @@ def compile_test(op: Op) -> CompileTest:
     return CompileTest()
 
 
-@dataclass(frozen=True)
-class CompileKernel:
+class CompileKernel(TypedDict):
     import_name: str
     kernel: str
     constexprs: str
@@ -192,15 +187,14 @@ def compile_kernel(op: Op) -> CompileKernel:
         import_name=op.names.import_name,
         kernel=op.kernel_function,
         constexprs=f"{{{names(map(spelling.quoted, constexprs))}}}" if constexprs else "frozenset()",
-        types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in runtime.tensorrt(op).dtypes),
+        types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in runtime.used_dtypes(op)),
         argument_names=names(a.name for a in op.arguments),
         single_argument=len(op.arguments) == 1,
         prepare=names(prepared[name] for name in runtime.prepare_needs(op)),
     )
 
 
-@dataclass(frozen=True)
-class PluginTest:
+class PluginTest(TypedDict):
     op: str
     import_name: str
     plugin_class: str
@@ -209,11 +203,13 @@ class PluginTest:
     attribute_strings: str
     attributes: bool
     has_numbers: bool
+    number_strings: str
     missing_required: str
     num_attributes: int
 
 
 def plugin_test(op: Op) -> PluginTest:
+    numbers = [a.name for a in op.attributes if a.base is not Base.STR]
     return PluginTest(
         op=op.names.op,
         import_name=op.names.import_name,
@@ -222,7 +218,8 @@ def plugin_test(op: Op) -> PluginTest:
         make_arguments=_make_arguments(op),
         attribute_strings="".join(f'"{a.name}", ' for a in op.attributes),
         attributes=bool(op.attributes),
-        has_numbers=any(a.base in (Base.INT, Base.FLOAT) for a in op.attributes),
+        has_numbers=bool(numbers),
+        number_strings=spelling.row(spelling.quoted(name) for name in numbers) if numbers else "",
         missing_required=_without_required(op),
         num_attributes=len(op.attributes),
     )
@@ -238,8 +235,7 @@ def _make_arguments(op: Op) -> str:
     return names(f"{a.name}=case.{a.name}" for a in op.attributes)
 
 
-@dataclass(frozen=True)
-class NodeAttribute:
+class NodeAttribute(TypedDict):
     name: str
     onnx_type: str
     node_value: str
@@ -247,8 +243,7 @@ class NodeAttribute:
     too_wide: str
 
 
-@dataclass(frozen=True)
-class OnnxTest:
+class OnnxTest(TypedDict):
     op: str
     import_name: str
     plugin_class: str
@@ -263,15 +258,21 @@ class OnnxTest:
 
 def onnx_test(op: Op) -> OnnxTest:
     attributes = tuple(
-        NodeAttribute(a.name, runtime.onnx_type(a), _node_value(a, "case"), _expected(a), _too_wide(op, a))
+        NodeAttribute(
+            name=a.name,
+            onnx_type=runtime.onnx_type(a),
+            node_value=_node_value(a, "case"),
+            expected=_expected(a),
+            too_wide=_too_wide(op, a),
+        )
         for a in op.attributes
     )
     return OnnxTest(
         op=op.names.op,
         import_name=op.names.import_name,
         plugin_class=op.names.plugin_class,
-        translation_import=f", {op.names.op}" if any(a.too_wide for a in attributes) else "",
-        onnx_elements=tuple(f"{d.torch}: TensorProto.{d.onnx}" for d in runtime.tensorrt(op).dtypes),
+        translation_import=f", {op.names.op}" if any(a["too_wide"] for a in attributes) else "",
+        onnx_elements=tuple(f"{d.torch}: TensorProto.{d.onnx}" for d in runtime.used_dtypes(op)),
         tensor_parameters=_tensor_parameters(op),
         returns=spelling.returns(op),
         model_arguments=_model_arguments(op),
@@ -306,8 +307,7 @@ def _too_wide(op: Op, attribute: Attribute) -> str:
     return names([*others, f"{attribute.name}={value}"])
 
 
-@dataclass(frozen=True)
-class ConverterTest:
+class ConverterTest(TypedDict):
     import_name: str
     tensor_parameters: str
     model_arguments: str
@@ -316,24 +316,22 @@ class ConverterTest:
 
 def converter_test(op: Op) -> ConverterTest:
     return ConverterTest(
-        op.names.import_name,
-        _tensor_parameters(op),
-        _model_arguments(op),
-        names(spelling.quoted(t.name) for t in op.tensors),
+        import_name=op.names.import_name,
+        tensor_parameters=_tensor_parameters(op),
+        model_arguments=_model_arguments(op),
+        tensor_strings=names(spelling.quoted(t.name) for t in op.tensors),
     )
 
 
-@dataclass(frozen=True)
-class RunEngine:
+class RunEngine(TypedDict):
     import_name: str
 
 
 def run_engine(op: Op) -> RunEngine:
-    return RunEngine(op.names.import_name)
+    return RunEngine(import_name=op.names.import_name)
 
 
-@dataclass(frozen=True)
-class EngineTest:
+class EngineTest(TypedDict):
     import_name: str
     plugin_class: str
     tensor_strings: str
@@ -343,9 +341,9 @@ class EngineTest:
 
 def engine_test(op: Op) -> EngineTest:
     return EngineTest(
-        op.names.import_name,
-        op.names.plugin_class,
-        names(spelling.quoted(t.name) for t in op.tensors),
-        names(spelling.quoted(o.name) for o in op.outputs),
-        _make_arguments(op),
+        import_name=op.names.import_name,
+        plugin_class=op.names.plugin_class,
+        tensor_strings=names(spelling.quoted(t.name) for t in op.tensors),
+        output_strings=names(spelling.quoted(o.name) for o in op.outputs),
+        make_arguments=_make_arguments(op),
     )

@@ -1,8 +1,10 @@
-"""Views of the modules that run: shapes, launch, op, plugin, converter and ONNX translation, a dataclass a template."""
+"""Views of the modules that run: shapes, launch, op, plugin, converter and ONNX translation, a TypedDict a template."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from trtplug.dtypes import Dtype
 from trtplug.expr import Call, Each, Expr, Value
@@ -12,33 +14,34 @@ from trtplug.views import spelling
 from trtplug.views.spelling import CONCRETE, SYMBOLIC, names
 
 
-@dataclass(frozen=True)
-class Init:
+class Init(TypedDict):
     summary: str
     namespace: str
     op: str
 
 
 def init(op: Op) -> Init:
-    return Init(spelling.in_docstring(op.summary), op.names.namespace, op.names.op)
+    return Init(summary=spelling.in_docstring(op.summary), namespace=op.names.namespace, op=op.names.op)
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(TypedDict):
     name: str
     version: str
     namespace: str
 
 
 def plugin_names(op: Op) -> Names:
-    return Names(*(spelling.quoted(text) for text in (op.names.plugin, op.plugin_version, op.names.namespace)))
+    return Names(
+        name=spelling.quoted(op.names.plugin),
+        version=spelling.quoted(op.plugin_version),
+        namespace=spelling.quoted(op.names.namespace),
+    )
 
 
 # --- _shapes.py -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OutputRule:
+class OutputRule(TypedDict):
     name: str
     shape_parameters: str
     shape: str
@@ -46,8 +49,7 @@ class OutputRule:
     dtype: str
 
 
-@dataclass(frozen=True)
-class Shapes:
+class Shapes(TypedDict):
     op: str
     tensor_list: str
     dtype_rows: tuple[str, ...]
@@ -68,11 +70,13 @@ def shapes(op: Op) -> Shapes:
         check_lines=tuple(_check_lines(op)),
         outputs=tuple(
             OutputRule(
-                output.name,
-                names(spelling.parameters(op, spelling.needs(op, output.shape), symbolic, spelling.given)),
-                _as_list(output.shape),
-                names(spelling.parameters(op, dtype_needs(op, output), symbolic, spelling.given)),
-                output.dtype.torch if isinstance(output.dtype, Dtype) else SYMBOLIC.text(output.dtype),
+                name=output.name,
+                shape_parameters=names(
+                    spelling.parameters(op, spelling.needs(op, output.shape), symbolic, spelling.given)
+                ),
+                shape=_as_list(output.shape),
+                dtype_parameters=names(spelling.parameters(op, dtype_needs(op, output), symbolic, spelling.given)),
+                dtype=output.dtype.torch if isinstance(output.dtype, Dtype) else SYMBOLIC.text(output.dtype),
             )
             for output in op.outputs
         ),
@@ -132,8 +136,7 @@ def _check_lines(op: Op) -> list[str]:
 # --- _launch.py -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(TypedDict):
     op: str
     import_name: str
     kernel: str
@@ -225,8 +228,7 @@ def _grouped(op: Op, parameters: tuple[Parameter, ...]) -> tuple[list[str], list
 # --- op.py ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TorchOp:
+class TorchOp(TypedDict):
     op: str
     namespace: str
     summary: str
@@ -241,6 +243,7 @@ class TorchOp:
     pointers: str
     buffers: str
     check: str
+    device_checks: tuple[str, ...]
     empties: str
 
 
@@ -270,6 +273,11 @@ def torch_op(op: Op) -> TorchOp:
         pointers=names(f"{name}.data_ptr()" for name in buffers(op)),
         buffers=names(buffers(op)),
         check=names(given.get(name, name) for name in check_needs(op)),
+        device_checks=tuple(
+            f"torch._check({other}.device == {tensors[0]}.device, "
+            f'lambda: f"{op.names.op}: {other} is on {{{other}.device}}, {tensors[0]} on {{{tensors[0]}.device}}")'
+            for other in tensors[1:]
+        ),
         empties=names(empties),
     )
 
@@ -277,25 +285,27 @@ def torch_op(op: Op) -> TorchOp:
 # --- _tensorrt.py, plugin.py ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TensorRT:
+class TensorRT(TypedDict):
     op: str
     dtypes: tuple[Dtype, ...]
 
 
 def tensorrt(op: Op) -> TensorRT:
+    return TensorRT(op=op.names.op, dtypes=used_dtypes(op))
+
+
+def used_dtypes(op: Op) -> tuple[Dtype, ...]:
+    """Every dtype that an input or output may have."""
     used = [dtype for tensor in op.tensors for dtype in tensor.dtypes]
     used += [output.dtype for output in op.outputs if isinstance(output.dtype, Dtype)]
-    return TensorRT(op.names.op, tuple(dict.fromkeys(used)))
+    return tuple(dict.fromkeys(used))
 
 
-@dataclass(frozen=True)
-class PluginAttribute:
+class PluginAttribute(TypedDict):
     name: str
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(TypedDict):
     op: str
     summary: str
     plugin_class: str
@@ -319,8 +329,8 @@ class Plugin:
     prepare: str
     creator_arrays: str
     creator_fields: str
+    field_sets: tuple[str, ...]
     wrong_fields: str
-    field_list: str
     create_arguments: str
     helpers: tuple[str, ...]
 
@@ -351,9 +361,14 @@ def plugin(op: Op) -> Plugin:
     dtype_names = names(f"{t}_dtype" for t in tensors)
     output_dtypes = [f"_shapes.{o.name}_dtype({names(dtype_needs(op, o))})" for o in op.outputs]
     attribute_names = [a.name for a in op.attributes]
-    required = {a.name for a in op.attributes if a.argument.default is None}
-    every = f"{{{names(map(spelling.quoted, attribute_names))}}}" if attribute_names else "set()"
-    least = f"{{{names(spelling.quoted(n) for n in attribute_names if n in required)}}}" if required else "set()"
+    optional = {a.name for a in op.attributes if a.argument.default is not None}
+    field_sets = [f"expected = {spelling.string_set(attribute_names)}"]
+    wrong_fields = "given.keys() != expected"
+    if optional == set(attribute_names):
+        wrong_fields = "not given.keys() <= expected"
+    elif optional:
+        wrong_fields = "not required <= given.keys() <= expected"
+        field_sets.append(f"required = {spelling.string_set(n for n in attribute_names if n not in optional)}")
     return Plugin(
         op=op.names.op,
         summary=spelling.in_docstring(op.summary),
@@ -364,14 +379,16 @@ def plugin(op: Op) -> Plugin:
         combination_outputs=names(output_dtypes),
         init_parameters="".join(f", {a.name}: {spelling.kept(a)}" for a in op.attributes),
         num_outputs=len(op.outputs),
-        attributes=tuple(PluginAttribute(name) for name in attribute_names),
+        attributes=tuple(PluginAttribute(name=name) for name in attribute_names),
         attribute_tuple="".join(f"{name}, " for name in attribute_names).rstrip(" "),
         clone_arguments=names(f"{name}=self.{name}" for name in attribute_names),
         field_arrays=f"({''.join(f'{_array(a)}, ' for a in op.attributes)})",
         fields=names(_field(i, a) for i, a in enumerate(op.attributes)),
-        input_dtypes=f"{dtype_names}," if len(tensors) == 1 else dtype_names,
+        input_dtypes=_unpacked((f"{t}_dtype" for t in tensors), (n for o in op.outputs for n in dtype_needs(op, o))),
         output_dtypes=names(f"TENSORRT_DTYPES[{text}]" for text in output_dtypes),
-        input_shapes=names(f"{t}_shape" for t in tensors) + ("," if len(tensors) == 1 else ""),
+        input_shapes=_unpacked(
+            (f"{t}_shape" for t in tensors), (n for o in op.outputs for n in spelling.needs(op, o.shape))
+        ),
         output_shapes=names(
             f"write(_shapes.{o.name}_shape({names(own.get(n, n) for n in spelling.needs(op, o.shape))}), builder)"
             for o in op.outputs
@@ -381,15 +398,18 @@ def plugin(op: Op) -> Plugin:
         prepare=names(["torch.cuda.current_device()", *(described[name] for name in prepare_needs(op))]),
         creator_arrays=f"({''.join(f'np.empty(0, dtype={_FIELDS[a.base].numpy}), ' for a in op.attributes)})",
         creator_fields=names(_field(i, a) for i, a in enumerate(op.attributes)),
-        wrong_fields=(
-            f"given.keys() != {every}"
-            if len(required) == len(attribute_names)
-            else f"not {least} <= given.keys() <= {every}"
-        ),
-        field_list=str(sorted(attribute_names)),
+        field_sets=tuple(field_sets),
+        wrong_fields=wrong_fields,
         create_arguments=names(f"{a.name}={_created(a)}" for a in op.attributes),
         helpers=_plugin_helpers(op),
     )
+
+
+def _unpacked(targets: Iterable[str], used: Iterable[str]) -> str:
+    """The targets of an assignment from a sequence, those that nobody reads marked as such."""
+    read = set(used)
+    marked = [name if name in read else f"_{name}" for name in targets]
+    return f"{marked[0]}," if len(marked) == 1 else names(marked)
 
 
 def _array(attribute: Attribute) -> str:
@@ -411,12 +431,7 @@ def _created(attribute: Attribute) -> str:
     default = attribute.argument.default
     if default is None:
         return read
-    value = (
-        f"tuple({spelling.literal(default.value)})"
-        if isinstance(default.value, tuple)
-        else spelling.literal(default.value)
-    )
-    return f'{read} if "{attribute.name}" in given else {value}'
+    return f'{read} if "{attribute.name}" in given else {spelling.frozen(default.value)}'
 
 
 def _plugin_helpers(op: Op) -> tuple[str, ...]:
@@ -465,8 +480,7 @@ def _one(name: str, values: tuple[Any, ...]) -> Any:
 # --- converter.py ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Converter:
+class Converter(TypedDict):
     op: str
     namespace: str
     plugin_class: str
@@ -502,15 +516,13 @@ def converter(op: Op) -> Converter:
 # --- onnx.py --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OnnxAttribute:
+class OnnxAttribute(TypedDict):
     name: str
     onnx_type: str
     value: str
 
 
-@dataclass(frozen=True)
-class Onnx:
+class Onnx(TypedDict):
     op: str
     namespace: str
     inputs: str
@@ -538,7 +550,9 @@ def onnx(op: Op) -> Onnx:
         inputs=names(f'OpSchema.FormalParameter("{t.name}", "T_{t.name}")' for t in op.tensors),
         outputs=names(f'OpSchema.FormalParameter("{o.name}", {_onnx_type(o)})' for o in op.outputs),
         type_constraints=names(constraints),
-        attributes=tuple(OnnxAttribute(a.name, onnx_type(a), onnx_value(a, a.name)) for a in op.attributes),
+        attributes=tuple(
+            OnnxAttribute(name=a.name, onnx_type=onnx_type(a), value=onnx_value(a, a.name)) for a in op.attributes
+        ),
         signature=spelling.signature(op, tensor="Any"),
         node_inputs=names(t.name for t in op.tensors),
         helpers=tuple(text.replace("OP", op.names.op) for name, text in _NARROWING.items() if name in checks),
@@ -564,9 +578,13 @@ def onnx_value(attribute: Attribute, value: str) -> str:
         Base.BOOL: "int({1})",
         Base.STR: "{1}",
     }[attribute.base]
-    if attribute.is_list:
-        return f"[{one.format(attribute.name, 'value')} for value in {value}]"
-    return one.format(attribute.name, value)
+    if not attribute.is_list:
+        return one.format(attribute.name, value)
+    items = f"[{one.format(attribute.name, 'value')} for value in {value}]"
+    if attribute.base is not Base.FLOAT:
+        return items
+    # An empty list has no type of its own, and would become one of ints.
+    return f'AttrFloat32s("{attribute.name}", {items})'
 
 
 _NARROWING = {

@@ -22,6 +22,17 @@ def literal(value: AttributeValue | None) -> str:
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
+def frozen(value: AttributeValue | None) -> str:
+    """A value as Python source, a list of it as a tuple."""
+    return row(literal(item) for item in value) if isinstance(value, tuple) else literal(value)
+
+
+def string_set(values: Iterable[str]) -> str:
+    """A set of strings as Python source."""
+    items = [quoted(value) for value in values]
+    return f"{{{names(items)}}}" if items else "set()"
+
+
 def quoted(text: str) -> str:
     """The one way in which a user's text enters source."""
     plain = repr(text)
@@ -72,8 +83,7 @@ def signature(op: Op, tensor: str = "torch.Tensor", attribute: Callable[[Attribu
         default = argument.argument.default
         text = f"{argument.name}: {annotation}"
         if default is not None:
-            value = default.value
-            text += f" = {literal(value).replace('[', '(', 1)[:-1] + ',)' if isinstance(value, tuple) and value else literal(value)}"
+            text += f" = {frozen(default.value)}"
         parts.append(text)
     return names(parts)
 

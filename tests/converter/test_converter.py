@@ -1,0 +1,136 @@
+"""Generated packages in the real Torch-TensorRT without a GPU: dispatched, converted, partitioned, and built."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trtplug import resolve, spec
+from trtplug.model import Op
+
+ROOT = Path(__file__).parents[2]
+SPECS = (ROOT / "specs" / "circ_pad.yaml",)
+
+if importlib.util.find_spec("torch_tensorrt") is None:
+    pytest.skip("needs torch-tensorrt-rtx", allow_module_level=True)
+
+Built = Callable[[Path], Path]
+Results = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=SPECS)
+def path(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+@pytest.fixture(scope="module")
+def op(path: Path) -> Op:
+    return resolve.resolve(spec.load(path))
+
+
+@pytest.fixture(scope="module")
+def bridged(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What came of each model where networks take plugins."""
+    return worker(built(path), "bridged", tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def plain(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What came of each model where they take none, as with TensorRT-RTX."""
+    return worker(built(path), "plain", tmp_path_factory.mktemp("library"))
+
+
+def worker(package: Path, way: str, folder: Path) -> Results:
+    """The results of tests.converter.worker, in a process of its own."""
+    # The ONNX parser, which the bridge uses, opens the library by a name that its package does not ship.
+    (library,) = (
+        file.locate()
+        for file in importlib.metadata.files("tensorrt-rtx-cu13-libs") or []
+        if file.name == "libtensorrt_rtx.so.1"
+    )
+    (folder / "libtensorrt_rtx.so").symlink_to(str(library))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.converter.worker", package, way],
+        cwd=ROOT,
+        env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    results: Results = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+def only(results: Results, model: str) -> Any:
+    """The result of a model that was taken through with one combination of dtypes."""
+    (result,) = results[model].values()
+    assert "error" not in result, result["error"]
+    return result
+
+
+def plugin_of(op: Op) -> list[str]:
+    """Name, version and namespace of the plugin."""
+    return [op.names.plugin, op.plugin_version, op.names.namespace]
+
+
+def test_engine_holds_the_plugin_for_every_dtype(op: Op, bridged: Results) -> None:
+    assert len(bridged["positional"]) >= 1
+    for dtypes, result in bridged["positional"].items():
+        assert "error" not in result, f"{dtypes}: {result['error']}"
+        assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)], dtypes
+        assert result["layers"].count("PLUGIN_V3") == 1, dtypes
+        assert "ELEMENTWISE" in result["layers"], dtypes
+        assert result["names_plugin"], f"{dtypes}: the engine does not name the plugin"
+        assert any(-1 in shape for shape in result["inputs"]), f"{dtypes}: the sizes became static"
+
+
+@pytest.mark.parametrize("model", ["keywords", "constant"])
+def test_arguments_are_bound_wherever_the_graph_has_them(op: Op, bridged: Results, model: str) -> None:
+    result = only(bridged, model)
+    assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)]
+    (expected,) = {str(r["plugins"]) for r in bridged["positional"].values()}
+    assert str(result["plugins"]) == expected, "the attributes are not those of the same call by position"
+
+
+def test_two_calls_in_one_network_keep_their_attributes(op: Op, bridged: Results) -> None:
+    result = only(bridged, "two_calls")
+    assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)] * 2
+    assert result["layers"].count("PLUGIN_V3") == 2
+    first, second = (plugin[3] for plugin in result["plugins"])
+    assert first != second
+
+
+def test_converter_closes_the_graph_break(bridged: Results) -> None:
+    before, after = only(bridged, "unregistered"), only(bridged, "coverage")
+    assert before["percent"] == "50.0"
+    assert [name.rsplit("_", 1)[0] for name in before["graphs"]] == ["_run_on_gpu", "_run_on_acc"]
+    assert after["percent"] == "100.0"
+    assert [name.rsplit("_", 1)[0] for name in after["graphs"]] == ["_run_on_acc"]
+
+
+def test_attributes_known_only_at_run_time_decline(op: Op, bridged: Results) -> None:
+    answers = only(bridged, "declined")
+    assert answers.pop("") == {"converter": True, "log": []}
+    for name, answer in answers.items():
+        assert not answer["converter"], name
+        (line,) = set(answer["log"])
+        assert op.names.op in line
+        assert "run time" in line
+
+
+def test_networks_that_take_no_plugin_decline(op: Op, plain: Results) -> None:
+    result = only(plain, "coverage")
+    assert result["percent"] == "50.0"
+    (line,) = set(result["log"])  # once for each look that the partitioner takes
+    assert op.names.op in line
+    assert "tensorrt_rtx" in line

@@ -1,0 +1,119 @@
+"""The calls that the tests make: the cases of the spec, and random ones inside its optimisation profile."""
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from trtplug_circular_pad import _shapes
+from trtplug_circular_pad._kernel import reference as spec_reference
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+DTYPES = _shapes.DTYPES
+OP = torch.ops.trtplug_ops.circular_pad
+
+# How far a result may be from the reference, relative and absolute.
+TOLERANCE = {
+    torch.float32: 0.0,
+    torch.float16: 0.0,
+    torch.bfloat16: 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The shape of each tensor and the value of each attribute of one call."""
+
+    x: tuple[int, ...]
+    padding: tuple[int, ...]
+
+
+CASES = (
+    Case(x=(1, 1, 3, 3), padding=(1, 1, 2, 0)),
+    Case(x=(2, 3, 5, 7), padding=(1, 2, 3, 4, 2, 1, 0, 2)),
+    Case(x=(2, 3, 5, 7), padding=(-2, 3, 1, -1)),
+    Case(x=(4, 6, 5), padding=(-1, -3, 0, 2, -2, 1)),
+    Case(x=(9, 1), padding=(1, 0, 9, 9)),
+    Case(x=(513,), padding=(300, 7)),
+    Case(x=(2, 0, 3), padding=(1, 1)),
+    Case(x=(3, 4), padding=()),
+)
+
+# The ends of the optimisation profile, which completes the first case.
+LEAST, USUAL, MOST = (
+    Case(x=(1, 1, 3, 3), padding=(1, 1, 2, 0)),
+    Case(x=(1, 1, 8, 8), padding=(1, 1, 2, 0)),
+    Case(x=(1, 1, 64, 64), padding=(1, 1, 2, 0)),
+)
+
+# The sizes that the profile leaves open: tensor, dimension, least, most.
+DYNAMIC = (
+    ("x", 2, 3, 64),
+    ("x", 3, 3, 64),
+)
+
+
+def random_case() -> Case:
+    """A call whose dynamic dimensions are anywhere inside the profile."""
+    shapes = {"x": list(USUAL.x)}
+    for tensor, dimension, least, most in DYNAMIC:
+        shapes[tensor][dimension] = random.randint(least, most)
+    chosen: dict[str, Any] = {name: tuple(shape) for name, shape in shapes.items()}
+    return replace(USUAL, **chosen)
+
+
+def arguments(
+    case: Case, dtypes: Sequence[torch.dtype], layout: str = "dense", device: torch.device = DEVICE
+) -> tuple[Any, ...]:
+    """Random tensors and the attributes of a case, in the schema's order."""
+    (x_dtype,) = dtypes
+    return (
+        _tensor(case.x, x_dtype, layout, device),
+        list(case.padding),
+    )
+
+
+def reference(call: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+    """What the spec's reference returns for the arguments of a call, always as a tuple."""
+    result = spec_reference(*call)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def invoke(call: Sequence[Any]) -> Any:
+    """What the op returns for the arguments of a call."""
+    return OP(*call)
+
+
+def run(call: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+    """What the op returns for the arguments of a call, always as a tuple."""
+    result = invoke(call)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def assert_close(
+    actual: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]
+) -> None:
+    """Same number, shapes, dtypes and values, within the largest tolerance of the call's input dtypes."""
+    tolerance = max(TOLERANCE[dtype] for dtype in dtypes)
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+LAYOUTS = ("dense", "permuted", "stepped", "offset")
+
+
+def _tensor(shape: Sequence[int], dtype: torch.dtype, layout: str, device: torch.device) -> torch.Tensor:
+    """Random values of one shape, laid out in memory in one of several ways."""
+    if layout == "permuted":
+        return _tensor(shape[::-1], dtype, "dense", device).permute(*range(len(shape))[::-1])
+    if layout == "stepped" and shape:
+        return _tensor([*shape[:-1], 2 * shape[-1]], dtype, "dense", device)[..., ::2]
+    if layout == "offset":
+        return _tensor([math.prod(shape) + 1], dtype, "dense", device)[1:].view(*shape)
+    if dtype.is_floating_point:
+        return torch.randn(*shape, device=device).to(dtype)
+    return torch.randint(0, 2 if dtype == torch.bool else 100, tuple(shape), device=device).to(dtype)

@@ -1,0 +1,23 @@
+"""Settings of all tests: without a GPU the kernel is interpreted, which must be said before Triton is imported."""
+
+import os
+import random
+
+import pytest
+import torch
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
+_SEED = int(os.environ.get("TEST_SEED", random.randrange(2**32)))
+
+
+def pytest_report_header() -> str:
+    """Says how to repeat the random inputs of this run."""
+    return f"random inputs: repeat with TEST_SEED={_SEED}"
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    random.seed(_SEED)
+    torch.manual_seed(_SEED)

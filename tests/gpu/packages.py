@@ -1,0 +1,95 @@
+"""Builds a spec's package with trtplug, installs its wheel alone, and runs the generated tests from there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.gpu.row import FAILED, NOT_RUN, PASSED, Row
+from trtplug import fileset, render, resolve, spec
+from trtplug.model import Op
+from trtplug.verify import pytests
+from trtplug.verify.process import Done, Processes
+from trtplug.verify.stage import Status
+
+ROOT = Path(__file__).parents[2]
+BRIDGED = ROOT / "tests" / "harness" / "bridged"
+TESTS = ("parity", "opcheck", "compile", "plugin", "converter", "engine")  # those of them that gain from a GPU
+IN_ENGINES = ("converter", "engine")
+_RESULTS = {Status.PASSED: PASSED, Status.FAILED: FAILED, Status.SKIPPED: NOT_RUN}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A package as a user has it: `site` holds the wheel's content and nothing else, `tests` a copy of its tests."""
+
+    op: Op
+    site: Path
+    tests: Path
+    work: Path
+    processes: Processes
+
+    def run(self, arguments: list[str], folder: Path, *, bridged: bool = False) -> Done:
+        """Runs Python where the installed package, and with `bridged` plugin layers, are to be had."""
+        paths = [str(BRIDGED)] * bridged + [str(ROOT), str(self.site), os.environ.get("PYTHONPATH", "")]
+        variables = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONFAULTHANDLER": "1",
+            "TRITON_CACHE_DIR": str(self.work / "triton"),
+        }
+        return self.processes.run([sys.executable, *arguments], folder, variables)
+
+
+def needs_bridge() -> bool:
+    """Whether the only TensorRT here is TensorRT-RTX, whose Python networks take no plugins."""
+    return importlib.util.find_spec("tensorrt") is None and importlib.util.find_spec("tensorrt_rtx") is not None
+
+
+def install(path: Path, work: Path) -> tuple[Row, Installed | None]:
+    """The package of a spec, built as a wheel and installed; None if that failed."""
+    op = resolve.resolve(spec.load(path))
+    source, site = work / "source", work / "site"
+    fileset.apply(fileset.plan(render.render(op), source))
+    installed = Installed(op, site, source / "tests", work, Processes())
+    name = f"{op.names.distribution}: wheel built, installed alone, imported"
+    origin = f"import {op.names.import_name} as p; print(p.__file__)"
+    for arguments in (
+        ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(work / "wheel"), str(source)],
+        ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(site)],
+        ["-c", origin],
+    ):
+        wheels = [str(wheel) for wheel in (work / "wheel").glob("*.whl")] if "pip" in arguments else []
+        done = installed.run([*arguments, *wheels], work)
+        if done.reason:
+            print(done.output)
+            return Row(name, FAILED, done.reason), None
+    inside = done.stdout.strip().startswith(str(site))
+    return Row(name, PASSED if inside else FAILED, f"version {op.package_version}"), installed
+
+
+def run_test(installed: Installed, name: str) -> Row:
+    """The row of tests/test_<name>.py, run in a process of its own."""
+    folder = installed.work / name
+    shutil.copytree(installed.tests, folder / "tests")
+    report = folder / "report.xml"
+    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", f"--junitxml={report}"]
+    arguments += ["-o", "junit_family=xunit1", f"tests/test_{name}.py"]
+    done = installed.run(arguments, folder, bridged=name in IN_ENGINES and needs_bridge())
+    result = pytests.result(name, done, report)
+    if result.status is Status.FAILED:
+        print(result.output)
+    figures = [f"{key} {value}" for key, value in result.figures.items() if key not in ("library", "passed")]
+    passed = [f"{result.figures['passed']} tests"] if "passed" in result.figures else []
+    reason = [result.reason] if result.reason else []
+    return Row(
+        f"{installed.op.names.op}: generated tests, {name}",
+        _RESULTS[result.status],
+        "; ".join([*passed, *figures, *reason]),
+        str(result.figures.get("library", "")),
+    )

@@ -1,0 +1,39 @@
+"""Generated packages are as clean as hand-written ones: ruff, its formatter, mypy (strict), by their own settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Built, run_trtplug
+
+SPECS = ("specs/circ_pad.yaml", "tests/specs/everything.yaml", "my_op.yaml")
+
+
+@pytest.fixture(params=SPECS)
+def package(request: pytest.FixtureRequest, built: Built, tmp_path: Path) -> Path:
+    spec = ROOT / request.param
+    if request.param == "my_op.yaml":
+        assert run_trtplug("new", "my_op", cwd=tmp_path).returncode == 0
+        spec = tmp_path / "specs" / request.param
+    return built(spec)
+
+
+@pytest.mark.parametrize("command", ["ruff check", "ruff format --check", "mypy"])
+def test_generated_package_is_clean(package: Path, command: str) -> None:
+    # Nothing of a cache in the package, which other tests share.
+    cache = {"mypy": ["--cache-dir", "/dev/null"]}.get(command, ["--no-cache"])
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split(), *cache], cwd=package, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_generated_code_has_no_trace_of_templates(package: Path) -> None:
+    for file in package.rglob("*"):
+        if file.is_file() and file.suffix in (".py", ".md", ".toml") and file.name != "_kernel.py":
+            text = file.read_text(encoding="utf-8")
+            assert not any(mark in text for mark in ("{%", "%}", "jinja", "None  #", "Undefined")), file

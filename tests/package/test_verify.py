@@ -1,0 +1,34 @@
+"""verify, from the front door, on real specs: every stage that needs no GPU passes, with an engine built."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, run_trtplug
+
+WITHOUT_GPU = ("spec", "package", "parity", "opcheck", "compile", "plugin", "onnx")
+
+
+@pytest.mark.parametrize("spec", ["specs/circ_pad.yaml", "tests/specs/everything.yaml"])
+def test_every_stage_without_a_gpu_passes(spec: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    required = [option for stage in WITHOUT_GPU for option in ("--require", stage)]
+    done = run_trtplug("verify", ROOT / spec, "--json", report, *required)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (package,) = json.loads(report.read_text())["packages"]
+    stages = {stage["name"]: stage for stage in package["stages"]}
+    assert [name for name in WITHOUT_GPU if stages[name]["status"] != "passed"] == []
+    assert stages["onnx"]["figures"]["engine_bytes"] > 10_000
+    assert stages["onnx"]["figures"]["library"].startswith("tensorrt_rtx 1.7.1")
+    assert stages["parity"]["figures"]["kernel"] == "interpreted"
+
+
+def test_a_new_op_verifies_as_it_stands(tmp_path: Path) -> None:
+    assert run_trtplug("new", "my_op", cwd=tmp_path).returncode == 0
+    assert run_trtplug("build", "specs/my_op.yaml", cwd=tmp_path).returncode == 0
+    done = run_trtplug("verify", "specs/my_op.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "my_op: 7 passed, 2 did not run (converter, engine)" in done.stdout

@@ -1,0 +1,165 @@
+"""The kinds and nodes of an expression, and the functions that it may call: all that a printer needs to know."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+class Scalar(enum.Enum):
+    """What one value is. A dimension may be unknown until the call; an int is known when an engine is built."""
+
+    INT = "an int"
+    DIM = "a dimension"
+    FLOAT = "a float"
+    BOOL = "a bool"
+    STR = "a string"
+    DTYPE = "a dtype"
+    TENSOR = "a tensor"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A scalar, or a list of scalars whose length may be unknown."""
+
+    scalar: Scalar
+    is_list: bool = False
+
+    def __str__(self) -> str:
+        return f"a list, each item {self.scalar.value}" if self.is_list else self.scalar.value
+
+
+INT, DIM, FLOAT, BOOL, STR, DTYPE, TENSOR = (Kind(scalar) for scalar in Scalar)
+INTS, DIMS = Kind(Scalar.INT, is_list=True), Kind(Scalar.DIM, is_list=True)
+
+
+@dataclass(frozen=True)
+class Expr:
+    """One node; children are nodes too."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Literal(Expr):
+    value: int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Value(Expr):
+    """An attribute, a `let` name, a constexpr, a loop variable, or a tensor as a kernel argument."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Property(Expr):
+    """`x.shape`, `x.ndim` or `x.dtype`."""
+
+    tensor: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    operator: str  # "-" or "not "
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    operator: str  # + - * // % and comparisons
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Logic(Expr):
+    operator: str  # "and" or "or"
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Items(Expr):
+    """A list literal; concatenation of lists is flattened into it, as `Spread` items."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Spread(Expr):
+    """All items of a list, inside a list literal."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Index(Expr):
+    operand: Expr
+    index: Expr
+
+
+@dataclass(frozen=True)
+class Slice(Expr):
+    operand: Expr
+    start: Expr | None
+    stop: Expr | None
+    step: Expr | None
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Each(Expr):
+    """`[body for variable in source]`, or with `every` the test `all(body for variable in source)`."""
+
+    body: Expr
+    variable: str
+    source: Expr
+    every: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    """A callable of the language: its parameters, and what it returns."""
+
+    parameters: tuple[Kind, ...]
+    returns: Kind
+    launch_only: bool = False
+    is_rule: bool = False
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "cdiv": Function((DIM, DIM), DIM),
+        "sum": Function((DIMS,), DIM),
+        "prod": Function((DIMS,), DIM),
+        "next_power_of_2": Function((INT,), INT, launch_only=True),
+        "pad": Function((DIMS, INTS), DIMS, is_rule=True),
+    }
+)
+# Typed by hand in parse.py: they take several kinds, or stand in one place only.
+_SPECIAL = ("min", "max", "len", "numel", "range", "all")
+RESERVED = (*FUNCTIONS, *_SPECIAL)
+
+
+def functions(node: Expr) -> frozenset[str]:
+    """The functions that a tree calls."""
+    return frozenset(child.function for child in walk(node) if isinstance(child, Call))
+
+
+def walk(node: Expr) -> tuple[Expr, ...]:
+    """The node and all nodes below it."""
+    children = [
+        child
+        for value in vars(node).values()
+        for child in (value if isinstance(value, tuple) else (value,))
+        if isinstance(child, Expr)
+    ]
+    return (node, *(below for child in children for below in walk(child)))
