@@ -35,13 +35,21 @@ def circ_pad_kernel(
 ):
     """One program fills ROWS rows by BLOCK columns of Y. It divides once a row, never once an element."""
     program = tl.program_id(0)
-    row = (program // blocks).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    outer = row // m2
-    source = start + _wrap(outer // m1, p0, n0) * s0 + _wrap(outer % m1, p1, n1) * s1 + _wrap(row % m2, p2, n2) * s2
+    # In the type of the size that bounds them, mostly int32, which divides far faster than int64. What lies beyond the
+    # last row or column may overflow that type, and is then negative.
+    row = (program // blocks).to(rows.dtype) * ROWS + tl.arange(0, ROWS)
     column = (program % blocks).to(m3.dtype) * BLOCK + tl.arange(0, BLOCK)
-    mask = (row < rows)[:, None] & (column < m3)[None, :]
+    mask = ((row >= 0) & (row < rows))[:, None] & ((column >= 0) & (column < m3))[None, :]
+    outer = row // m2
+    source = start + _source(outer // m1, p0, n0, s0) + _source(outer % m1, p1, n1, s1) + _source(row % m2, p2, n2, s2)
     values = tl.load(X + source[:, None] + _wrap(column, p3, n3)[None, :], mask=mask)
-    tl.store(Y + row[:, None] * m3 + column[None, :], values, mask=mask)
+    tl.store(Y + row.to(tl.int64)[:, None] * m3 + column[None, :], values, mask=mask)
+
+
+@triton.jit
+def _source(index, before, size, stride):
+    """The offset in X of an index of one dimension of Y."""
+    return _wrap(index, before, size).to(tl.int64) * stride
 
 
 @triton.jit

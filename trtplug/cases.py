@@ -8,8 +8,8 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from types import CodeType, MappingProxyType
+from typing import Any, NamedTuple
 
 from trtplug import rules
 from trtplug.expr import FUNCTIONS, TENSOR, Expr, Python
@@ -88,8 +88,9 @@ def _problem_with_value(attribute: Attribute, value: object) -> str | None:
 
 def try_out(op: Op, located: Located) -> None:
     """Adds a problem for each case, and each end of the profile, that the spec's own expressions refuse or fail on."""
+    trial = _Trial(op)
     for i, case in enumerate(op.cases):
-        if problem := _run(op, case):
+        if problem := trial.problem(case):
             located.problem(f"this case fails: {problem}; change the case or the spec", "cases", i)
     first = op.cases[0]
     for profile in op.profiles:
@@ -99,7 +100,7 @@ def try_out(op: Op, located: Located) -> None:
             located.problem(f"{message}; put a case of a higher rank first", *path, key=True)
     if op.profiles and not located.problems:
         for which, end in enumerate(("min", "opt", "max")):
-            if problem := _run(op, profile_case(op, which)):
+            if problem := trial.problem(profile_case(op, which)):
                 located.problem(f"the profile fails at {end}: {problem}; change it or the spec", "dynamic", key=True)
 
 
@@ -128,50 +129,78 @@ class _Refused(Exception):
     """Why a case does not work."""
 
 
-def _run(op: Op, case: Case) -> str | None:
-    """What goes wrong when the spec's own expressions run on a case, if anything."""
+class _Step(NamedTuple):
+    """One expression of a spec, compiled: `name` is what its value is known by afterwards."""
+
+    what: str
+    name: str
+    code: CodeType
+
+
+class _Trial:
+    """The expressions of an operator, compiled once and run on many cases."""
+
+    def __init__(self, op: Op) -> None:
+        self._op = op
+        self._checks = [
+            (check.message, _step(f"the check '{_PRINTER.text(check.condition)}'", "", check.condition))
+            for check in op.checks
+        ]
+        self._shapes = [_step(f"the shape of {o.name}", f"{o.name}_shape", o.shape) for o in op.outputs]
+        plan = op.launch
+        parameters = [p for p in plan.parameters if p.value.kind != TENSOR]
+        # A constexpr is a name for other parameters and for the grid.
+        parameters.sort(key=lambda p: not p.constexpr)
+        self._values = [_step(f"let {let.name}", let.name, let.value) for let in plan.lets]
+        self._values += [
+            _step(f"kernel parameter {p.name}", p.name if p.constexpr else "", p.value) for p in parameters
+        ]
+        self._grid = [_step(f"grid axis {axis}", "", size) for axis, size in enumerate(plan.grid)]
+
+    def problem(self, case: Case) -> str | None:
+        """What goes wrong with a case, if anything."""
+        try:
+            self._run(case)
+        except _Refused as reason:
+            return str(reason)
+        return None
+
+    def _run(self, case: Case) -> None:
+        env: dict[str, Any] = {**_GLOBALS, **{f"{name}_shape": list(shape) for name, shape in case.shapes.items()}}
+        env |= {f"{tensor.name}_dtype": tensor.dtypes[0].name for tensor in self._op.tensors}
+        env |= attribute_values(self._op, case)
+        for message, step in self._checks:
+            if not _evaluate(step, env):
+                raise _Refused(f"a check refuses it ({message})")
+        for step, output in zip(self._shapes, self._op.outputs, strict=True):
+            shape = _evaluate(step, env)
+            if any(size < 0 for size in shape):
+                raise _Refused(f"{output.name} would have the shape {list(shape)}")
+            env[step.name] = list(shape)
+        for step in self._values:
+            value = _evaluate(step, env)
+            if step.name:
+                env[step.name] = value
+        for step, limit in zip(self._grid, _GRID_LIMITS, strict=False):
+            programs = _evaluate(step, env)
+            if not 0 <= programs <= limit:
+                raise _Refused(f"{step.what} would be {programs}; CUDA takes 0 to {limit}")
+
+
+def _step(what: str, name: str, node: Expr) -> _Step:
+    return _Step(what, name, compile(_PRINTER.text(node), what, "eval"))
+
+
+def _evaluate(step: _Step, env: dict[str, Any]) -> Any:
     try:
-        _call(op, case)
-    except _Refused as reason:
-        return str(reason)
-    return None
-
-
-def _call(op: Op, case: Case) -> None:
-    env: dict[str, Any] = {f"{name}_shape": list(shape) for name, shape in case.shapes.items()}
-    env |= {f"{tensor.name}_dtype": tensor.dtypes[0].name for tensor in op.tensors}
-    env |= attribute_values(op, case)
-    for check in op.checks:
-        if not _evaluate(check.condition, env, f"the check '{_PRINTER.text(check.condition)}'"):
-            raise _Refused(f"a check refuses it ({check.message})")
-    for output in op.outputs:
-        shape = _evaluate(output.shape, env, f"the shape of {output.name}")
-        if any(size < 0 for size in shape):
-            raise _Refused(f"{output.name} would have the shape {list(shape)}")
-        env[f"{output.name}_shape"] = list(shape)
-    for let in op.launch.lets:
-        env[let.name] = _evaluate(let.value, env, f"let {let.name}")
-    constexprs = [parameter for parameter in op.launch.parameters if parameter.constexpr]
-    plain = [p for p in op.launch.parameters if not p.constexpr and p.value.kind != TENSOR]
-    env |= {p.name: _evaluate(p.value, env, f"kernel parameter {p.name}") for p in constexprs}
-    for parameter in plain:
-        _evaluate(parameter.value, env, f"kernel parameter {parameter.name}")
-    for axis, (size, limit) in enumerate(zip(op.launch.grid, _GRID_LIMITS, strict=False)):
-        programs = _evaluate(size, env, f"grid axis {axis}")
-        if not 0 <= programs <= limit:
-            raise _Refused(f"grid axis {axis} would be {programs}; CUDA takes 0 to {limit}")
-
-
-def _evaluate(node: Expr, env: Mapping[str, Any], what: str) -> Any:
-    try:
-        value = eval(_PRINTER.text(node), {**_GLOBALS, **env})
+        value = eval(step.code, env)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise _Refused(f"{what} fails: {error}") from None
+        raise _Refused(f"{step.what} fails: {error}") from None
     items = value if isinstance(value, list | tuple) else (value,)
     if len(items) > _LONGEST:
-        raise _Refused(f"{what} has {len(items)} items; at most {_LONGEST} make sense")
+        raise _Refused(f"{step.what} has {len(items)} items; at most {_LONGEST} make sense")
     if any(isinstance(item, int) and item not in _INT64 for item in items):
-        raise _Refused(f"{what} does not fit into 64 bits")
+        raise _Refused(f"{step.what} does not fit into 64 bits")
     return value
 
 

@@ -24,32 +24,21 @@ class FolderError(Exception):
 
 @dataclass(frozen=True)
 class FileSet(Mapping[PurePosixPath, bytes]):
-    """Files of one folder by relative path; a mapping that only grows into new ones."""
+    """Files of one folder by relative path."""
 
     _files: Mapping[PurePosixPath, bytes] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, files: Mapping[str, str | bytes]) -> FileSet:
-        result = cls()
+        found: dict[PurePosixPath, bytes] = {}
         for path, content in files.items():
-            result = result.add(path, content)
-        return result
-
-    def add(self, path: str | PurePosixPath, content: str | bytes) -> FileSet:
-        where = _contained(str(path))
-        if where in self._files:
-            raise ValueError(f"{where} is generated twice")
-        clash = [other for other in self._files if other in where.parents or where in other.parents]
-        if clash:
-            raise ValueError(f"{where} and {clash[0]} cannot both exist: one would be a file and a folder")
-        data = content.encode() if isinstance(content, str) else content
-        return FileSet(MappingProxyType({**self._files, where: data}))
-
-    def merge(self, other: Mapping[PurePosixPath, bytes]) -> FileSet:
-        result = self
-        for path, content in other.items():
-            result = result.add(path, content)
-        return result
+            where = _contained(str(path))
+            if where in found:
+                raise ValueError(f"{where} is generated twice")
+            found[where] = content.encode() if isinstance(content, str) else content
+        if both := found.keys() & {folder for path in found for folder in path.parents}:
+            raise ValueError(f"{min(both)} cannot be both a file and a folder")
+        return cls(MappingProxyType(found))
 
     def __getitem__(self, path: str | PurePosixPath) -> bytes:
         return self._files[PurePosixPath(path)]

@@ -41,11 +41,14 @@ class _Parameter:
 def starter(name: str) -> FileSet:
     """A small op of that name."""
     _check(name)
-    files = FileSet()
-    for suffix in (".py", ".yaml"):
-        text = (templates() / "new" / f"{_STARTER}{suffix}").read_text(encoding="utf-8")
-        files = files.add(f"{name}{suffix}", text.replace(_STARTER, name))
-    return files
+    return FileSet.of(
+        {
+            f"{name}{suffix}": (templates() / "new" / f"{_STARTER}{suffix}")
+            .read_text(encoding="utf-8")
+            .replace(_STARTER, name)
+            for suffix in (".py", ".yaml")
+        }
+    )
 
 
 def from_kernel(name: str, source: str, folder: Path) -> FileSet:
@@ -55,12 +58,12 @@ def from_kernel(name: str, source: str, folder: Path) -> FileSet:
     reference = f"{path.name}:reference" if "reference" in known else f"{name}_reference.py:reference"
     parameters = _parameters(known[kernel.name].parameters, kernel)
     spec = _spec(name, path.name, kernel.name, parameters, reference)
-    files = FileSet.of({f"{name}.yaml": spec})
+    files = {f"{name}.yaml": spec}
     if path.resolve().parent != folder.resolve():
-        files = files.add(path.name, text)
+        files[path.name] = text
     if "reference" not in known:
-        files = files.add(f"{name}_reference.py", _reference(name, parameters))
-    return files
+        files[f"{name}_reference.py"] = _reference(name, parameters)
+    return FileSet.of(files)
 
 
 def _check(name: str) -> None:

@@ -34,6 +34,7 @@ class Built:
     """One network and its engine; `names_plugin` says that the engine's bytes name the plugin."""
 
     plugins: list[list[str]] = field(default_factory=list)  # name, version, namespace, attributes
+    given: list[str] = field(default_factory=list)  # the attributes of the calls in the model
     layers: list[str] = field(default_factory=list)
     inputs: list[list[int]] = field(default_factory=list)
     names_plugin: bool = False
@@ -48,6 +49,7 @@ class Package:
         self.calls: Any = importlib.import_module("calls")
         self.op = self.calls.OP.default
         self.parameters = [argument.name for argument in self.op._schema.arguments]
+        self.positional = [argument.name for argument in self.op._schema.arguments if not argument.kwarg_only]
 
     def dtypes(self) -> list[Dtypes]:
         return list(self.calls.DTYPES)
@@ -82,8 +84,11 @@ class Model(torch.nn.Module):
         self.op = package.op
         self.names = [name for name, value in call.items() if isinstance(value, torch.Tensor) and name != constant]
         self.fixed = {name: value for name, value in call.items() if not isinstance(value, torch.Tensor)}
-        self.parameters_in_order = list(call)
-        self.keywords = keywords
+        names = package.positional
+        # What follows an argument by name is by name too.
+        first = next((i for i, name in enumerate(names) if name in keywords), len(names))
+        self.positional = names[:first]
+        self.keywords = [name for name in call if name not in self.positional]
         self.constant = constant
         if constant:
             self.register_buffer("constant_input", call[constant])
@@ -92,8 +97,7 @@ class Model(torch.nn.Module):
         given = {**self.fixed, **dict(zip(self.names, (a, b, c, d), strict=False))}
         if self.constant:
             given[self.constant] = self.constant_input
-        positional = [given[name] for name in self.parameters_in_order if name not in self.keywords]
-        result = self.op(*positional, **{name: given[name] for name in self.keywords})
+        result = self.op(*(given[name] for name in self.positional), **{name: given[name] for name in self.keywords})
         return tuple(_doubled(output) for output in result) if isinstance(result, tuple) else _doubled(result)
 
 
@@ -139,28 +143,30 @@ class Bench:
         try:
             self.torch_tensorrt.compile(model.eval(), ir="dynamo", inputs=list(inputs), min_block_size=1)
         except no_gpu.EngineBuilt as built:
-            return self._described(self.networks[-1], built.plan)
+            return self._described(self.networks[-1], built.plan, model)
         raise AssertionError("the compilation ended without an engine")
 
-    def interpret(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], plugins: int) -> Built:
-        """A graph as it is, not lowered, through the real interpreter, down to an engine."""
+    def interpret(self, model: Model, inputs: Sequence[Any]) -> Built:
+        """The graph of a model as it is, not lowered, through the real interpreter, down to an engine."""
         from torch_tensorrt.dynamo._settings import CompilationSettings
         from torch_tensorrt.dynamo.conversion._TRTInterpreter import TRTInterpreter
 
-        rtx_bridge.install(plugins)
+        rtx_bridge.install(1)
+        graph = by_hand(self.package, model)
         interpreter = TRTInterpreter(graph, list(inputs), compilation_settings=CompilationSettings(min_block_size=1))
         try:
             interpreter.run()
         except no_gpu.EngineBuilt as built:
-            return self._described(self.networks[-1], built.plan)
+            return self._described(self.networks[-1], built.plan, model)
         raise AssertionError("the interpreter ended without an engine")
 
-    def _described(self, network: Any, plan: bytes) -> Built:
+    def _described(self, network: Any, plan: bytes, model: torch.nn.Module) -> Built:
         plugins = rtx_bridge.plugins_of(network)
         assert len(rtx_bridge.plugin_layers(network)) == len(plugins)
         layers = [network.get_layer(i) for i in range(network.num_layers)]
         return Built(
             plugins=[[p.plugin_name, p.plugin_version, p.plugin_namespace, repr(self._attributes(p))] for p in plugins],
+            given=[repr(_immutable(part.fixed)) for part in model.modules() if isinstance(part, Model)],
             layers=[str(layer.type).split(".")[-1] for layer in layers],
             inputs=[list(network.get_input(i).shape) for i in range(network.num_inputs)],
             names_plugin=all(p.plugin_name.encode() in plan for p in plugins),
@@ -195,7 +201,7 @@ def keywords(bench: Bench, dtypes: Dtypes) -> Built:
     names = [name for name, value in call.items() if not isinstance(value, torch.Tensor)]
     model = Model(package, call, keywords=names)
     inputs = package.inputs(bench.torch_tensorrt, dtypes)
-    return bench.interpret(by_hand(package, model), inputs, plugins=1)
+    return bench.interpret(model, inputs)
 
 
 def constant(bench: Bench, dtypes: Dtypes) -> Built:
@@ -204,7 +210,7 @@ def constant(bench: Bench, dtypes: Dtypes) -> Built:
     call = package.call(package.calls.USUAL, dtypes)
     first = next(name for name, value in call.items() if isinstance(value, torch.Tensor))
     inputs = package.inputs(bench.torch_tensorrt, dtypes)
-    return bench.interpret(by_hand(package, Model(package, call, constant=first)), inputs[1:], plugins=1)
+    return bench.interpret(Model(package, call, constant=first), inputs[1:])
 
 
 def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
@@ -243,7 +249,7 @@ def by_hand(package: Package, model: Model, unknown: str = "") -> torch.fx.Graph
     if unknown:
         size = graph.call_function(torch.ops.aten.sym_size.int, (call[model.names[0]], 0))
         call[unknown] = [size, size] if isinstance(call[unknown], (list, tuple)) else size
-    positional = tuple(call[name] for name in model.parameters_in_order if name not in model.keywords)
+    positional = tuple(call[name] for name in model.positional)
     result = graph.call_function(package.op, positional, {name: call[name] for name in model.keywords})
     outputs = [result]
     if len(package.op._schema.returns) > 1:
@@ -268,6 +274,10 @@ def declined(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
         answers[name] = {"converter": node in DYNAMO_CONVERTERS, "log": lines.lines}
         logger.removeHandler(lines)
     return answers
+
+
+def _immutable(call: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in call.items()}
 
 
 def _getitem(values: Sequence[Any], i: int) -> Any:

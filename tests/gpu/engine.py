@@ -88,7 +88,7 @@ def run(model: torch.nn.Module, compiled: Any, library: str) -> None:
 
 
 class Runs:
-    """Runs of one input until the engine is precise, which TensorRT-RTX is once it has compiled kernels for the shape."""
+    """Runs of one input until the engine is precise, as it is once TensorRT-RTX has compiled kernels for the shape."""
 
     def __init__(self, compiled: Any, x: torch.Tensor, expected: torch.Tensor) -> None:
         self.first = compiled(x)

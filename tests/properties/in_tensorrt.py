@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import tensorrt_rtx as trt
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from onnx import AttributeProto, TensorProto, helper
 
@@ -24,7 +24,13 @@ from tests.properties.expressions import Call, calls, expected, lists
 from trtplug import render, resolve, spec
 from trtplug.expr import Site
 
-LENIENT = settings(deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
+# Without shrinking: each try renders a package.
+LENIENT = settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
 OUTPUTS = 4
 COUNT = itertools.count()
 

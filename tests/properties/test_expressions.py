@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -39,16 +40,25 @@ def check_on_ints(text: str, site: Site, call: Call) -> None:
         assert plain(run(printer, node, call, call.x, call.w)) == plain(expected(text, call))
 
 
+def test_every_grouping_of_two_operators() -> None:
+    for call in (Call((2,), (3, 4), a=7, b=-3), Call((5,), (2, 9), a=-8, b=5)):
+        for one, other in itertools.product(["+", "-", "*", "//", "%"], repeat=2):
+            for text in ("(a {} b) {} 4", "a {} (b {} 4)", "-(a {} b) {} 4", "-a {} -(b {} 4)"):
+                check_on_ints(text.format(one, other), Site.LAUNCH, call)
+        for one, other in itertools.product(["and", "or"], repeat=2):
+            for flags in itertools.product(["a < 0", "b < 0", "not a < b"], repeat=3):
+                for text in ("({0} {3} {1}) {4} {2}", "{0} {3} ({1} {4} {2})", "not ({0} {3} {1}) {4} {2}"):
+                    check_on_ints(text.format(*flags, one, other), Site.CHECK, call)
+
+
 @LENIENT
 @given(text=st.one_of(numbers(Site.LAUNCH, 3), lists(Site.LAUNCH, 3)), call=calls())
-@example(text="-(a - (b - -a)) * (a // b) // (a % (b + 3))", call=Call((2,), (3, 4)))
 def test_launch_on_ints(text: str, call: Call) -> None:
     check_on_ints(text, Site.LAUNCH, call)
 
 
 @LENIENT
 @given(text=conditions(3), call=calls())
-@example(text="not (flag and (flag or a < b)) == (a == b)", call=Call((2,), (3, 4)))
 @example(text="x.shape == pads", call=Call((1, 2), (3, 4), pads=(1, 2)))
 def test_checks_on_ints(text: str, call: Call) -> None:
     check_on_ints(text, Site.CHECK, call)

@@ -117,7 +117,13 @@ def test_refused(scope: Scope, text: str, offset: int, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["n" + " + n" * 47, "[" + ", ".join(["n"] * 400) + "]", "max(" + ", ".join(["x.shape[0]"] * 150) + ")"]
+    "text",
+    [
+        "n" + " + n" * 47,
+        "cdiv(" * 45 + "n" + ", n)" * 45,
+        "[" + ", ".join(["n"] * 400) + "]",
+        "[max(" + ", ".join(["v"] * 400) + ") for v in x.shape]",
+    ],
 )
 def test_long_expressions_stay_within_python_s_own_limits(text: str) -> None:
     compile(Python(symbolic=True).text(expr.parse(text, SHAPE)), "", "eval")

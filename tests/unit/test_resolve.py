@@ -58,6 +58,29 @@ def test_the_reference_may_stand_in_a_file_of_its_own_and_take_anything(tmp_path
     assert (op.reference.name, op.reference_function) == ("plain.py", "times")
 
 
+@pytest.mark.parametrize(
+    ("parameters", "fit"),
+    [
+        ("x, by", True),
+        ("x, by, more=1, *, flag=False", True),
+        ("x, /, *rest", True),
+        ("x", False),
+        ("x, by, more", False),
+        ("*arguments, by", False),
+        ("*, x, by", False),
+        ("**arguments", False),
+    ],
+)
+def test_the_reference_is_called_by_position(tmp_path: Path, parameters: str, fit: bool) -> None:
+    (tmp_path / "plain.py").write_text(f"def times({parameters}): ...\n", encoding="utf-8")
+    change = ("scale.py:reference", "plain.py:times")
+    if fit:
+        assert resolved(tmp_path, change).reference_function == "times"
+    else:
+        with pytest.raises(SpecError, match="'times' is called with the schema's arguments, by position"):
+            resolved(tmp_path, change)
+
+
 def test_a_launch_that_would_compute_with_every_element_is_refused_at_once(tmp_path: Path) -> None:
     doubled = "".join(f"  l{i}: l{i - 1} + l{i - 1}\n" for i in range(1, 40))
     lets = f"let:\n  l0: '[1]'\n{doubled}  squares: len(l39)\n"
@@ -82,7 +105,7 @@ def outside(table: symtable.SymbolTable) -> set[str]:
 @pytest.mark.parametrize("path", ["specs/circ_pad.yaml", "tests/specs/everything.yaml"])
 def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: str) -> None:
     op = resolve.resolve(spec.load(ROOT / path))
-    launch, tensors = op.launch, [argument.name for argument in (*op.tensors, *op.outputs)]
+    launch, tensors = op.launch, [*(tensor.name for tensor in op.tensors), *(output.name for output in op.outputs)]
     own = {argument.name for argument in op.arguments} | {*tensors, *names.of_tensors(tensors)}
     own |= {let.name for let in launch.lets} | {p.name for p in launch.parameters if p.constexpr}
     derived = {op.kernel_function, op.names.op, op.names.plugin_class}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
 
 from trtplug import rules
 from trtplug.expr import FUNCTIONS, Call, Expr, Function, Property, Python, Scalar, Value, functions, walk
@@ -142,10 +144,18 @@ def used_rules(expressions: Iterable[Expr]) -> tuple[str, ...]:
     """The source of each rule that expressions call, as private functions."""
     called = {name for expression in expressions for name in functions(expression)}
     return tuple(
-        inspect.getsource(getattr(rules, name)).replace(f"def {name}(", f"def {private(name)}(", 1).rstrip()
+        _sources()[name].replace(f"def {name}(", f"def {private(name)}(", 1)
         for name, function in FUNCTIONS.items()
         if name in called and _has_source(name, function)
     )
+
+
+@lru_cache(maxsize=1)
+def _sources() -> dict[str, str]:
+    """The functions of rules.py as text."""
+    text = Path(rules.__file__).read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: ast.get_source_segment(text, node) or "" for node in functions}
 
 
 def _has_source(name: str, function: Function) -> bool:

@@ -16,7 +16,7 @@ from . import _shapes
 from ._kernel import circ_pad_kernel
 
 # Launch options of Triton, which choose the compiled code as much as the kernel's text does.
-OPTIONS = {"num_warps": 2}
+OPTIONS = {"num_warps": 1}
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def prepare(
     s1 = dims[2] * s2
     s0 = dims[1] * s1
     rows = math.prod(out[:3])
-    columns = min(256, _next_power_of_2(out[3]))
-    ROWS = 1024 // columns
+    columns = max(min(64, _next_power_of_2(out[3])), min(128, _next_power_of_2(out[3]) // 4))
+    ROWS = 512 // columns
     BLOCK = columns
     values = (
         s0,

@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -31,18 +32,20 @@ def _bind(x: Any, padding: Any) -> tuple[Any, ...]:
 def _is_supported(node: torch.fx.Node, settings: Any = None) -> bool:
     """Whether a plugin can stand for this call; otherwise the op runs in PyTorch, and the log says why."""
     if not hasattr(trt.INetworkDefinition, "add_plugin_v3"):
-        _LOGGER.warning(
-            "circular_pad stays in PyTorch: the networks of %s %s take no plugin", trt.__name__, trt.__version__
-        )
+        _warn_once(f"circular_pad stays in PyTorch: the networks of {trt.__name__} {trt.__version__} take no plugin")
         return False
     _x, padding = _bind(*node.args, **node.kwargs)
     unknown = [value for value in pytree.tree_leaves([padding]) if isinstance(value, torch.fx.Node)]
     if unknown:
-        _LOGGER.warning(
-            "circular_pad stays in PyTorch: %s is known only at run time, a plugin's attribute is fixed", unknown
-        )
+        _warn_once(f"circular_pad stays in PyTorch: {unknown} is known at run time, a plugin's attributes before")
         return False
     return True
+
+
+@lru_cache(maxsize=64)
+def _warn_once(message: str) -> None:
+    """Logs a message the first time; the partitioner asks about each node several times."""
+    _LOGGER.warning(message)
 
 
 @dynamo_tensorrt_converter(
