@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class KernelParameter:
+class KernelParameter(NamedTuple):
     """One parameter; a variadic one is `*args` or `**kwargs`."""
 
     name: str
@@ -18,8 +17,7 @@ class KernelParameter:
     variadic: bool = False
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """A module-level function; `decorators` are spelled as in the file."""
 
     name: str
@@ -35,7 +33,7 @@ class Function:
         """Whether it can be called with so many positional arguments."""
         required = [p for p in self.parameters if not p.has_default and not p.variadic]
         positional = [p for p in self.parameters if not p.keyword_only and not p.variadic]
-        at_most = count if any(p.variadic for p in self.parameters) else len(positional)
+        at_most = count if any(p.variadic and not p.keyword_only for p in self.parameters) else len(positional)
         return not any(p.keyword_only for p in required) and len(required) <= count <= at_most
 
 

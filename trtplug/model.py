@@ -6,9 +6,8 @@ A new property of an operator is a field here, filled in by resolve.py and read 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from trtplug.dtypes import Dtype
 from trtplug.expr import Expr
@@ -18,8 +17,7 @@ from trtplug.torch_schema import Argument, Base
 AttributeValue: TypeAlias = "int | float | bool | str | tuple[int | float | bool | str, ...]"
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A tensor argument: least and most rank, and the dtypes that it may have."""
 
     argument: Argument
@@ -31,8 +29,7 @@ class Tensor:
         return self.argument.name
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """An argument whose value is known when an engine is built."""
 
     argument: Argument
@@ -50,8 +47,7 @@ class Attribute:
         return self.argument.type.is_list
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """One returned tensor; `dtype` is an input's (`x.dtype`) or fixed."""
 
     name: str
@@ -59,24 +55,21 @@ class Output:
     shape: Expr
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """A condition on shapes and attributes, and what a caller sees when it does not hold."""
 
     condition: Expr
     message: str
 
 
-@dataclass(frozen=True)
-class Let:
+class Let(NamedTuple):
     """A host-side name of the launch."""
 
     name: str
     value: Expr
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One kernel parameter, in the kernel's order, and its value at launch."""
 
     name: str
@@ -84,8 +77,7 @@ class Parameter:
     constexpr: bool
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """How the kernel is started."""
 
     lets: tuple[Let, ...]
@@ -95,24 +87,21 @@ class Launch:
     num_stages: int | None
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """A user's Python file, as it is."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One call to test: the shape of each tensor, the value of each attribute that is given."""
 
     shapes: Mapping[str, tuple[int, ...]]
     attributes: Mapping[str, AttributeValue]
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """min, opt and max of one dimension in the engine's optimisation profile."""
 
     tensor: str
@@ -120,8 +109,7 @@ class Profile:
     sizes: tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(NamedTuple):
     """One operator."""
 
     names: Names

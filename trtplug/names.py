@@ -7,7 +7,7 @@ import keyword
 import re
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # The public attributes of TensorRT's plugin classes, beside which the generated class keeps each argument as its own.
 PLUGIN_ATTRIBUTES = (
@@ -88,8 +88,7 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:[.][a-z0-9]+)*)?")
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """What one op is called, everywhere."""
 
     op: str

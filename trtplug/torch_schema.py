@@ -8,8 +8,7 @@ import keyword
 import math
 import re
 import sys
-from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 Item: TypeAlias = "bool | int | float | str"
 Value: TypeAlias = "Item | tuple[Item, ...] | None"
@@ -36,8 +35,7 @@ class Base(enum.Enum):
     SCALARTYPE = "ScalarType"
 
 
-@dataclass(frozen=True)
-class ArgumentType:
+class ArgumentType(NamedTuple):
     """`Tensor(a!)`, `int[2]?`, `float`: `optional` is of the whole; `size` lets a caller give one item for so many."""
 
     base: Base
@@ -52,15 +50,13 @@ class ArgumentType:
         return f"{self.base.value}{alias}{brackets}{'?' if self.optional else ''}"
 
 
-@dataclass(frozen=True)
-class Default:
+class Default(NamedTuple):
     """The default of an argument: wrapped, because None is a value and no default is not."""
 
     value: Value
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument; `offset` is where its name stands in the text."""
 
     name: str
@@ -70,8 +66,7 @@ class Argument:
     offset: int
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(NamedTuple):
     """One output; `offset` is where its type stands in the text."""
 
     type: ArgumentType
@@ -80,8 +75,7 @@ class Return:
     offset: int
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(NamedTuple):
     """What a schema says, without the name of the op."""
 
     arguments: tuple[Argument, ...]
@@ -96,8 +90,7 @@ def parse(text: str) -> Schema:
     return _Parser(text).schema()
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     offset: int

@@ -169,10 +169,10 @@ class _Parser:
             case ast.Attribute(value=ast.Name(id=tensor), attr=name):
                 return self._property(node, tensor, name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = self._number(operand)
-                if isinstance(value, Literal) and not isinstance(value.value, str):
-                    return replace(value, value=-value.value)
-                return Unary(value.kind, "-", value)
+                number = self._number(operand)
+                if isinstance(number, Literal) and not isinstance(number.value, str):
+                    return replace(number, value=-number.value)
+                return Unary(number.kind, "-", number)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return Unary(BOOL, "not ", self._want(operand, BOOL))
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _BINARY:
@@ -191,7 +191,7 @@ class _Parser:
             case ast.ListComp(elt=body, generators=generators):
                 each = self._each(node, body, generators, every=False)
                 return replace(each, kind=Kind(each.body.kind.scalar, is_list=True))
-        advice = _ADVICE.get(type(getattr(node, "op", node)))
+        advice = _ADVICE.get(type(node.op if isinstance(node, ast.BinOp) else node))
         raise self._error(
             advice or f"'{ast.unparse(node)}' is not part of the expression language; see docs/spec.md", node
         )

@@ -94,15 +94,15 @@ class Python:
         return text if isinstance(node, Items | Each) else f"list({text})"
 
     def _call(self, function: str, arguments: tuple[Expr, ...], kind: Kind) -> tuple[str, int]:
+        if function == "cdiv":
+            numerator, denominator = (self._at(argument, _UNARY_MINUS) for argument in arguments)
+            return f"-(-{numerator} // {denominator})", _UNARY_MINUS
         texts = [self._print(argument)[0] for argument in arguments]
         match function:
             case "numel":
                 return f"math.prod({texts[0]}_shape)", _ATOM
             case "prod":
                 return f"math.prod({texts[0]})", _ATOM
-            case "cdiv":
-                numerator, denominator = self._at(arguments[0], _UNARY_MINUS), self._at(arguments[1], _UNARY_MINUS)
-                return f"-(-{numerator} // {denominator})", _UNARY_MINUS
             case "min" | "max" if self.symbolic and kind == DIM:
                 return _in_pairs(f"torch.sym_{function}", texts), _ATOM
         name = self.rename(function) if function in FUNCTIONS else function
