@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import gc
 import glob
 import json
 import os
@@ -76,7 +77,12 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were 
 
 def main() -> None:
     """The console script."""
-    app(prog_name="trtplug")
+    # A command is over before there is garbage that would be worth the time of looking for it.
+    gc.disable()
+    try:
+        app(prog_name="trtplug")
+    finally:
+        gc.freeze()
 
 
 def _version(wanted: bool) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -134,6 +132,8 @@ def apply(plan: Plan) -> None:
 
 def unified_diff(plan: Plan) -> str:
     """What applying the plan, conflicts included, would change, as a patch."""
+    import difflib  # imported where it is used, because a build does without it
+
     lines: list[str] = []
     for entry in plan.entries:
         if entry.action is Action.IDENTICAL:
@@ -197,7 +197,8 @@ def _commit(folder: Path, steps: list[tuple[PurePosixPath, bytes | None]]) -> No
     """Write everything that needs space into a staging folder first; then only rename, and undo on any failure."""
     with contextlib.ExitStack() as undo:
         _make(folder, undo)
-        staging = Path(tempfile.mkdtemp(prefix=".trtplug-", dir=folder))
+        staging = folder / f".trtplug-{os.getpid()}"
+        staging.mkdir(mode=0o700)
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
         for number, (path, new) in enumerate(steps):
             if (folder / path).exists():

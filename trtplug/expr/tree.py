@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 
 class Scalar(enum.Enum):
@@ -20,8 +21,7 @@ class Scalar(enum.Enum):
     TENSOR = "a tensor"
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A scalar, or a list of scalars whose length may be unknown."""
 
     scalar: Scalar
@@ -35,26 +35,26 @@ INT, DIM, FLOAT, BOOL, STR, DTYPE, TENSOR = (Kind(scalar) for scalar in Scalar)
 INTS, DIMS = Kind(Scalar.INT, is_list=True), Kind(Scalar.DIM, is_list=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expr:
     """One node; children are nodes too."""
 
     kind: Kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Literal(Expr):
     value: int | float | bool | str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Value(Expr):
     """An attribute, a `let` name, a constexpr, a loop variable, or a tensor as a kernel argument."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Property(Expr):
     """`x.shape`, `x.ndim` or `x.dtype`."""
 
@@ -62,46 +62,46 @@ class Property(Expr):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Unary(Expr):
     operator: str  # "-" or "not "
     operand: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Binary(Expr):
     operator: str  # + - * // % and comparisons
     left: Expr
     right: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Logic(Expr):
     operator: str  # "and" or "or"
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Items(Expr):
     """A list literal; concatenation of lists is flattened into it, as `Spread` items."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spread(Expr):
     """All items of a list, inside a list literal."""
 
     operand: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Index(Expr):
     operand: Expr
     index: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Slice(Expr):
     operand: Expr
     start: Expr | None
@@ -109,13 +109,13 @@ class Slice(Expr):
     step: Expr | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
     function: str
     arguments: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Each(Expr):
     """`[body for variable in source]`, or with `every` the test `all(body for variable in source)`."""
 
@@ -125,8 +125,7 @@ class Each(Expr):
     every: bool
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """A callable of the language: its parameters, and what it returns."""
 
     parameters: tuple[Kind, ...]
