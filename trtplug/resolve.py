@@ -25,7 +25,7 @@ _ATTRIBUTE_KINDS: Mapping[Base, Kind] = {Base.INT: INT, Base.FLOAT: FLOAT, Base.
 
 def resolve(spec: Spec) -> Op:
     """The operator that a spec describes; raises SpecError with every problem of the spec, located."""
-    located = Located(spec, Problems(str(spec.path)))
+    located = Located(spec, Problems(str(spec.path), set(spec.problems)), all_understood=not spec.problems)
     op = _op(located)
     located.problems.raise_if_any()
     if op is None:

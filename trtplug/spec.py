@@ -252,6 +252,7 @@ _FORMS: Mapping[object, type[Any]] = {
     "package": PackageForm,
 }
 _ADAPTER = TypeAdapter(Form)
+_UNKNOWN = ("unexpected_keyword_argument", "invalid_key")  # how pydantic calls a key that the form does not have
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,7 @@ class Spec:
     text: str
     form: Form
     document: yaml_reader.Document
+    problems: tuple[Problem, ...] = ()  # of parts that the form does without, so that the others can be checked too
 
     def position(self, *path: str | int, offset: int = 0, key: bool = False) -> Position:
         """Where the value (or the key) at `path` stands, or its nearest parent that is there.
@@ -273,7 +275,7 @@ class Spec:
 
 
 def load(path: Path) -> Spec:
-    """Read one spec; raises SpecError with every structural problem of the file."""
+    """Read one spec; raises SpecError with every structural problem, unless a form can be read in spite of them."""
     problems = Problems(str(path))
     try:
         data = path.read_bytes()
@@ -282,13 +284,47 @@ def load(path: Path) -> Spec:
         raise SpecError((problem,)) from None
     text = yaml_reader.decode(data, problems)
     document = yaml_reader.read(text, problems)
+    unread = bool(problems)
+    form = _form(document, document.value, problems)
+    if form is None or unread:
+        raise SpecError(problems.sorted())
+    return Spec(path, text, form, document, problems.sorted())
+
+
+def _form(document: yaml_reader.Document, value: object, problems: Problems) -> Form | None:
+    """The form that a value spells, without its wrong parts where it can do without them; None where it cannot."""
     try:
-        result = _ADAPTER.validate_python(document.value)
+        return _ADAPTER.validate_python(value)
     except ValidationError as error:
-        for position, message in _explain(document, error.errors(include_url=False)):
-            problems.add(position, message)
-    problems.raise_if_any()
-    return Spec(path, text, result, document)
+        errors = error.errors(include_url=False)
+    for position, message in _explain(document, errors):
+        problems.add(position, message)
+    rest = _without(value, {_dispensable(error) for error in errors})
+    try:
+        return _ADAPTER.validate_python(rest)
+    except ValidationError:
+        return None
+
+
+def _dispensable(error: ErrorDetails) -> tuple[object, ...]:
+    """The part of a spec to leave out for an error, so that the rest means what it did."""
+    path = error["loc"]
+    if error["type"] in _UNKNOWN or path[0] in ("namespace", "version", "package"):
+        return path
+    if path[0] in ("cases", "checks", "dynamic"):
+        return path[:2]
+    return ()
+
+
+def _without(value: object, left_out: set[tuple[object, ...]], path: tuple[object, ...] = ()) -> object:
+    """A value without some of its parts; of a list, what stands before the first of them, at its old place."""
+    if isinstance(value, dict):
+        rest = {key: item for key, item in value.items() if (*path, key) not in left_out}
+        return {key: _without(item, left_out, (*path, key)) for key, item in rest.items()}
+    if isinstance(value, tuple):
+        end = next((i for i in range(len(value)) if (*path, i) in left_out), len(value))
+        return tuple(_without(item, left_out, (*path, i)) for i, item in enumerate(value[:end]))
+    return value
 
 
 def json_schema() -> dict[str, Any]:
@@ -329,8 +365,7 @@ def _spelling(value: object) -> str | None:
 
 def _explain(document: yaml_reader.Document, errors: list[ErrorDetails]) -> Iterator[tuple[Position, str]]:
     """Pydantic's errors in plain words, each with its place."""
-    unknown = ("unexpected_keyword_argument", "invalid_key")
-    meant = {(*error["loc"][:-1], _meant(error)) for error in errors if error["type"] in unknown}
+    meant = {(*error["loc"][:-1], _meant(error)) for error in errors if error["type"] in _UNKNOWN}
     for error in errors:
         path = error["loc"]
         if error["type"] == "missing":
@@ -338,7 +373,7 @@ def _explain(document: yaml_reader.Document, errors: list[ErrorDetails]) -> Iter
             if path not in meant:
                 description = _keys(path)[str(path[-1])]
                 yield _position(document, path, key=True), f"missing key '{path[-1]}': {description}"
-        elif error["type"] in unknown:
+        elif error["type"] in _UNKNOWN:
             keys = ", ".join(_keys(path))
             remedy = f"did you mean '{close}'?" if (close := _meant(error)) else f"the keys here are {keys}"
             yield _position(document, path, key=True), f"unknown key '{path[-1]}'; {remedy}"

@@ -216,6 +216,8 @@ class _Parser:
         alias = self._alias(base) if self._take("(") else None
         is_list, size = False, None
         if self._take("["):
+            if alias:
+                self._fail("a list of tensors has no alias annotation; remove it", token)
             is_list, size = True, self._size()
         optional = self._take("?")
         if self._now.text in ("[", "?"):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ROOT, Built, run_trtplug
 
-SPECS = ("specs/circ_pad.yaml", "tests/specs/everything.yaml", "my_op.yaml")
+SPECS = ("specs/circ_pad.yaml", "tests/specs/everything.yaml", "tests/specs/copy.yaml", "my_op.yaml")
 
 
 @pytest.fixture(params=SPECS)

@@ -12,7 +12,7 @@ from tests.conftest import ROOT, run_trtplug
 WITHOUT_GPU = ("spec", "package", "parity", "opcheck", "compile", "plugin", "onnx")
 
 
-@pytest.mark.parametrize("spec", ["specs/circ_pad.yaml", "tests/specs/everything.yaml"])
+@pytest.mark.parametrize("spec", ["specs/circ_pad.yaml", "tests/specs/everything.yaml", "tests/specs/copy.yaml"])
 def test_every_stage_without_a_gpu_passes(spec: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     required = [option for stage in WITHOUT_GPU for option in ("--require", stage)]

@@ -51,4 +51,7 @@ def _package(folder: Path) -> Target:
     if len(specs) != 1 or not (folder / "pyproject.toml").is_file():
         message = "no package of trtplug: it has a pyproject.toml and one src/*/spec.yaml; name a spec or such a folder"
         raise SpecError((Problem(str(folder), 1, 1, message),))
-    return Target(str(folder), load(specs[0]).form, specs[0].parent.name, None)
+    spec = load(specs[0])
+    if spec.problems:
+        raise SpecError(spec.problems)
+    return Target(str(folder), spec.form, specs[0].parent.name, None)

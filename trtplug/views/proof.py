@@ -231,8 +231,9 @@ def _without_required(op: Op) -> str:
     return f", [field for field in fields if field.name != {spelling.quoted(required[0])}]" if required else ","
 
 
-def _make_arguments(op: Op) -> str:
-    return names(f"{a.name}=case.{a.name}" for a in op.attributes)
+def _make_arguments(op: Op, case: str = "case") -> str:
+    """The attributes of a case, for the plugin's class."""
+    return names(f"{a.name}={case}.{a.name}" for a in op.attributes)
 
 
 class NodeAttribute(TypedDict):
@@ -345,5 +346,5 @@ def engine_test(op: Op) -> EngineTest:
         plugin_class=op.names.plugin_class,
         tensor_strings=names(spelling.quoted(t.name) for t in op.tensors),
         output_strings=names(spelling.quoted(o.name) for o in op.outputs),
-        make_arguments=_make_arguments(op),
+        make_arguments=_make_arguments(op, "USUAL"),
     )

@@ -362,7 +362,8 @@ def plugin(op: Op) -> Plugin:
     output_dtypes = [f"_shapes.{o.name}_dtype({names(dtype_needs(op, o))})" for o in op.outputs]
     attribute_names = [a.name for a in op.attributes]
     optional = {a.name for a in op.attributes if a.argument.default is not None}
-    field_sets = [f"expected = {spelling.string_set(attribute_names)}"]
+    annotation = "" if attribute_names else ": set[str]"  # an empty set has no type of its own
+    field_sets = [f"expected{annotation} = {spelling.string_set(attribute_names)}"]
     wrong_fields = "given.keys() != expected"
     if optional == set(attribute_names):
         wrong_fields = "not given.keys() <= expected"

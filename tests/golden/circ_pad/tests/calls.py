@@ -50,7 +50,7 @@ LEAST, USUAL, MOST = (
 )
 
 # The sizes that the profile leaves open: tensor, dimension, least, most.
-DYNAMIC = (
+DYNAMIC: tuple[tuple[str, int, int, int], ...] = (
     ("x", 2, 3, 64),
     ("x", 3, 3, 64),
 )
@@ -109,11 +109,11 @@ LAYOUTS = ("dense", "permuted", "stepped", "offset")
 def _tensor(shape: Sequence[int], dtype: torch.dtype, layout: str, device: torch.device) -> torch.Tensor:
     """Random values of one shape, laid out in memory in one of several ways."""
     if layout == "permuted":
-        return _tensor(shape[::-1], dtype, "dense", device).permute(*range(len(shape))[::-1])
+        return _tensor(shape[::-1], dtype, "dense", device).permute(tuple(range(len(shape)))[::-1])
     if layout == "stepped" and shape:
         return _tensor([*shape[:-1], 2 * shape[-1]], dtype, "dense", device)[..., ::2]
     if layout == "offset":
-        return _tensor([math.prod(shape) + 1], dtype, "dense", device)[1:].view(*shape)
+        return _tensor([math.prod(shape) + 1], dtype, "dense", device)[1:].view(tuple(shape))
     if dtype.is_floating_point:
-        return torch.randn(*shape, device=device).to(dtype)
+        return torch.randn(tuple(shape), device=device).to(dtype)
     return torch.randint(0, 2 if dtype == torch.bool else 100, tuple(shape), device=device).to(dtype)

@@ -32,8 +32,7 @@ def built(dtypes: tuple[torch.dtype, ...]) -> bytes:
             sizes = zip(getattr(LEAST, name), getattr(MOST, name), strict=True)
             shape = [least if least == most else -1 for least, most in sizes]
             inputs.append(network.add_input(name, TENSORRT_DTYPES[dtype], shape))
-        case = USUAL
-        layer = network.add_plugin_v3(inputs, [], plugin.CircularPadPlugin(padding=case.padding))
+        layer = network.add_plugin_v3(inputs, [], plugin.CircularPadPlugin(padding=USUAL.padding))
         for i, name in enumerate(OUTPUTS):
             layer.get_output(i).name = name
             network.mark_output(layer.get_output(i))
