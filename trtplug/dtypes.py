@@ -15,7 +15,7 @@ class Dtype(NamedTuple):
     tensorrt: str  # member of trt.DataType
     onnx: str  # member of onnx.TensorProto
     onnx_type: str  # in an ONNX operator schema
-    numpy: str | None  # NumPy has neither bfloat16 nor float8
+    numpy: str | None  # NumPy has no bfloat16
     triton: str  # in a kernel signature; a pointer is "*" and this
     bytes: int
 
@@ -29,11 +29,8 @@ _ROWS = (
     Dtype("float32", "FLOAT", "FLOAT", "tensor(float)", "np.float32", "fp32", 4),
     Dtype("float16", "HALF", "FLOAT16", "tensor(float16)", "np.float16", "fp16", 2),
     Dtype("bfloat16", "BF16", "BFLOAT16", "tensor(bfloat16)", None, "bf16", 2),
-    Dtype("int8", "INT8", "INT8", "tensor(int8)", "np.int8", "i8", 1),
     Dtype("int32", "INT32", "INT32", "tensor(int32)", "np.int32", "i32", 4),
     Dtype("int64", "INT64", "INT64", "tensor(int64)", "np.int64", "i64", 8),
-    Dtype("bool", "BOOL", "BOOL", "tensor(bool)", "np.bool_", "u1", 1),
-    Dtype("float8_e4m3fn", "FP8", "FLOAT8E4M3FN", "tensor(float8e4m3fn)", None, "fp8e4nv", 1),
 )
 
 TABLE: Mapping[str, Dtype] = MappingProxyType({row.name: row for row in _ROWS})

@@ -37,6 +37,7 @@ class Calls(TypedDict):
     dtype_names: str
     single_tensor: bool
     argument_values: str
+    random_values: tuple[str, ...]
     reference_call: str
     op_call: str
 
@@ -60,6 +61,7 @@ def calls(op: Op) -> Calls:
         dtype_names=names(f"{t.name}_dtype" for t in op.tensors),
         single_tensor=len(op.tensors) == 1,
         argument_values="".join(f"{_argument(a)}, " for a in op.arguments),
+        random_values=_random_values(op),
         reference_call="spec_reference(*call)",
         op_call=_op_call(op),
     )
@@ -86,6 +88,16 @@ def _argument(argument: Tensor | Attribute) -> str:
     if isinstance(argument, Tensor):
         return f"_tensor(case.{argument.name}, {argument.name}_dtype, layout, device)"
     return f"list(case.{argument.name})" if argument.is_list else f"case.{argument.name}"
+
+
+def _random_values(op: Op) -> tuple[str, ...]:
+    """The lines that return a dense tensor of a dtype that the op takes."""
+    floats = "return torch.randn(tuple(shape), device=device).to(dtype)"
+    ints = "return torch.randint(-100, 100, tuple(shape), device=device).to(dtype)"
+    kinds = {"float" in dtype.name for tensor in op.tensors for dtype in tensor.dtypes}
+    if len(kinds) == 1:
+        return (floats,) if True in kinds else (ints,)
+    return ("if dtype.is_floating_point:", f"    {floats}", ints)
 
 
 def _op_call(op: Op) -> str:

@@ -114,6 +114,4 @@ def _tensor(shape: Sequence[int], dtype: torch.dtype, layout: str, device: torch
         return _tensor([*shape[:-1], 2 * shape[-1]], dtype, "dense", device)[..., ::2]
     if layout == "offset":
         return _tensor([math.prod(shape) + 1], dtype, "dense", device)[1:].view(tuple(shape))
-    if dtype.is_floating_point:
-        return torch.randn(tuple(shape), device=device).to(dtype)
-    return torch.randint(0, 2 if dtype == torch.bool else 100, tuple(shape), device=device).to(dtype)
+    return torch.randn(tuple(shape), device=device).to(dtype)
