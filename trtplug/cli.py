@@ -175,8 +175,13 @@ def verify(
     ] = None,
 ) -> None:
     """Build each package as a wheel, install it in a scratch environment, and run every stage that can run here."""
+    import signal
+
     from trtplug import doctor, report
     from trtplug.verify import run, target
+
+    # What stops it stops its processes too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     stages, required = _stages(stage or run.NAMES), _stages(require or [])
     if outside := [name for name in required if name not in stages]:

@@ -15,18 +15,21 @@ from ruff.__main__ import find_ruff_bin
 _COMMANDS = (["check", "--fix", "--exit-zero", "--select", "F401,I"], ["format"])
 
 
-def laid_out(files: Mapping[str, str], memory: Path) -> dict[str, str]:
+def laid_out(files: Mapping[str, str], memory: Path | None) -> dict[str, str]:
     """The files by path, formatted by the settings of the pyproject.toml among them.
 
     Running ruff is a third of a build, so its result is kept in `memory`, a folder that is the user's own, under a name
-    that follows from all that it depends on.
+    that follows from all that it depends on. None is no memory.
     """
     ruff = find_ruff_bin()
+    if memory is None:
+        return _run(ruff, files)
     key = json.dumps([ruff, os.stat(ruff).st_mtime_ns, _COMMANDS, files], sort_keys=True)
     kept = memory / f"trtplug-{sha256(key.encode()).hexdigest()}.json"
     with contextlib.suppress(OSError, ValueError):
-        remembered: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
-        return remembered
+        remembered = json.loads(kept.read_text(encoding="utf-8"))
+        if isinstance(remembered, dict) and remembered.keys() == files.keys():
+            return {path: str(text) for path, text in remembered.items()}
     result = _run(ruff, files)
     with contextlib.suppress(OSError):
         # Whole or not at all, whoever else builds at the same time.

@@ -45,7 +45,22 @@ PLUGIN_ATTRIBUTES = (
 RESERVED = frozenset(
     {
         *("ctx", "exprBuilder", "expr_builder", "inputs", "outputs", "self", "stream", "workspace"),
-        *("cp", "kernel", "math", "np", "numpy", "onnx", "onnxscript", "os", "tl", "torch", "triton", "trt", "typing"),
+        *(
+            "cp",
+            "kernel",
+            "math",
+            "np",
+            "numpy",
+            "onnx",
+            "onnxscript",
+            "os",
+            "tl",
+            "torch",
+            "triton",
+            "trt",
+            "typing",
+            "result",
+        ),
         *("grid", "launch", "num_ctas", "num_stages", "num_warps", "op", "shapes", "warmup"),
         *("args", "arguments", "builder", "check", "device", "dtypes", "get_trt_tensor", "kwargs", "plugin", "pytree"),
         *("read", "unknown", "values", "write", "AttrFloat32s", "Any", "CONSTEXPRS", "Callable", "DTYPES", "Dim"),
@@ -131,6 +146,13 @@ def problem_with_op_name(text: str) -> str | None:
     if text in RESERVED or text in _BESIDE_OP or text.startswith("test_"):
         return f"'{text}' is reserved: the generated code uses it; choose another name, such as '{text}_op'"
     return _problem_with_snake_case(text, "the name of an op", "circular_pad")
+
+
+def problem_with_tensor_name(text: str) -> str | None:
+    """What is wrong with the name of a tensor argument, if anything."""
+    if text != text.lower():
+        return f"'{text}' has capitals, which torch.export and ONNX make small; write '{text.lower()}'"
+    return None
 
 
 def problem_with_kernel_name(text: str) -> str | None:

@@ -21,13 +21,17 @@ def render(op: Op) -> FileSet:
         path.format(import_name=op.names.import_name): environment.get_template(template).render(view(op))
         for path, (template, view) in MANIFEST.items()
     }
-    return FileSet.of(laid_out({**generated, **verbatim(op)}, Path(_compiled_templates().directory)))
+    cache = _compiled_templates()
+    return FileSet.of(laid_out({**generated, **verbatim(op)}, Path(cache.directory) if cache else None))
 
 
 @lru_cache(maxsize=1)
-def _compiled_templates() -> jinja2.FileSystemBytecodeCache:
-    """Jinja2's folder for what it compiles, below the temporary folder and closed to other users."""
-    return jinja2.FileSystemBytecodeCache()
+def _compiled_templates() -> jinja2.FileSystemBytecodeCache | None:
+    """Jinja2's folder for what it compiles, in the temporary folder and closed to other users; None if it has none."""
+    try:
+        return jinja2.FileSystemBytecodeCache()
+    except (OSError, RuntimeError):
+        return None
 
 
 @lru_cache(maxsize=1)

@@ -22,6 +22,8 @@ from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, pars
 
 _ATTRIBUTE_KINDS: Mapping[Base, Kind] = {Base.INT: INT, Base.FLOAT: FLOAT, Base.BOOL: BOOL, Base.STR: STR}
 
+_MOST_ARGUMENTS = 64  # of a schema, in torch
+
 
 def resolve(spec: Spec) -> Op:
     """The operator that a spec describes; raises SpecError with every problem of the spec, located."""
@@ -140,6 +142,8 @@ def _arguments(located: Located, schema: Schema) -> tuple[Tensor | Attribute, ..
     arguments: list[Tensor | Attribute] = []
     for argument in schema.arguments:
         problem = names.problem_with_argument_name(argument.name, expr.RESERVED) or _unsupported(argument)
+        if not problem and argument.type.base is Base.TENSOR:
+            problem = names.problem_with_tensor_name(argument.name)
         located.problem(problem, "schema", offset=argument.offset)
         form = located.form.inputs.get(argument.name)
         if argument.type.base is not Base.TENSOR:
@@ -153,6 +157,8 @@ def _arguments(located: Located, schema: Schema) -> tuple[Tensor | Attribute, ..
             message = f"inputs says nothing of '{argument.name}'; add {argument.name}: {{rank: ..., dtypes: [...]}}"
             located.problem(message, "schema", offset=argument.offset)
             arguments.append(Tensor(argument, (0, 8), ()))
+    if len(arguments) > _MOST_ARGUMENTS:
+        located.problem(f"torch takes {_MOST_ARGUMENTS} arguments, not {len(arguments)}; put some into lists", "schema")
     tensors = [argument.name for argument in arguments if isinstance(argument, Tensor)]
     if not tensors:
         located.problem("the op has no tensor argument; a plugin needs one or more", "schema")

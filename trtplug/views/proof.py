@@ -28,6 +28,8 @@ class Calls(TypedDict):
     namespace: str
     import_name: str
     reference_import: str
+    schema: str
+    dtype_rows: tuple[str, ...]
     tolerance: tuple[str, ...]
     case_fields: tuple[str, ...]
     cases: tuple[str, ...]
@@ -50,6 +52,8 @@ def calls(op: Op) -> Calls:
         namespace=op.names.namespace,
         import_name=op.names.import_name,
         reference_import=f"from {module} import {op.reference_function} as spec_reference",
+        schema=spelling.quoted(op.schema),
+        dtype_rows=tuple(spelling.row(dtype.torch for dtype in row) for row in runtime.dtype_rows(op)),
         tolerance=tuple(f"{TABLE[name].torch}: {value!r}" for name, value in op.tolerance.items()),
         case_fields=tuple(
             f"{a.name}: {spelling.kept(a) if isinstance(a, Attribute) else 'tuple[int, ...]'}" for a in op.arguments
@@ -114,7 +118,7 @@ def _op_call(op: Op) -> str:
 class RankTest(TypedDict):
     name: str
     position: int
-    wrong_shape: str
+    wrong_ranks: str
 
 
 class Parity(TypedDict):
@@ -126,11 +130,16 @@ def parity(op: Op) -> Parity:
     return Parity(
         op=op.names.op,
         tensors=tuple(
-            RankTest(name=a.name, position=i, wrong_shape="1, " * a.rank[1] + "-1")
+            RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
             for i, a in enumerate(op.arguments)
             if isinstance(a, Tensor)
         ),
     )
+
+
+def _wrong_ranks(tensor: Tensor) -> str:
+    least, most = tensor.rank
+    return f"[{least - 1}, {most + 1}]" if least else f"[{most + 1}]"
 
 
 class Opcheck(TypedDict):
@@ -163,9 +172,9 @@ def _tensor_parameters(op: Op) -> str:
     return names(f"{t.name}: torch.Tensor" for t in op.tensors)
 
 
-def _model_arguments(op: Op) -> str:
-    """A call with the attributes of the usual case."""
-    return spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _argument(a).replace("case.", "USUAL."))
+def _model_arguments(op: Op, case: str = "USUAL.") -> str:
+    """A call with the attributes of a case."""
+    return spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _argument(a).replace("case.", case))
 
 
 def _dynamic_shapes(op: Op) -> str:
@@ -202,8 +211,11 @@ def compile_kernel(op: Op) -> CompileKernel:
         types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in runtime.used_dtypes(op)),
         argument_names=names(a.name for a in op.arguments),
         single_argument=len(op.arguments) == 1,
-        prepare=names(prepared[name] for name in runtime.prepare_needs(op)),
+        prepare=runtime.prepare_arguments(op, prepared),
     )
+
+
+_MOST_DIMENSIONS = 8  # of a description of TensorRT
 
 
 class PluginTest(TypedDict):
@@ -217,11 +229,15 @@ class PluginTest(TypedDict):
     has_numbers: bool
     number_strings: str
     missing_required: str
-    num_attributes: int
+    attribute_list: str
+    wrong_rank: int
+    optional: str
 
 
 def plugin_test(op: Op) -> PluginTest:
     numbers = [a.name for a in op.attributes if a.base is not Base.STR]
+    least, most = op.tensors[0].rank
+    optional = [a.name for a in op.attributes if a.argument.default is not None]
     return PluginTest(
         op=op.names.op,
         import_name=op.names.import_name,
@@ -233,7 +249,9 @@ def plugin_test(op: Op) -> PluginTest:
         has_numbers=bool(numbers),
         number_strings=spelling.row(spelling.quoted(name) for name in numbers) if numbers else "",
         missing_required=_without_required(op),
-        num_attributes=len(op.attributes),
+        attribute_list=f"[{names(spelling.quoted(a.name) for a in op.attributes)}]",
+        wrong_rank=most + 1 if most < _MOST_DIMENSIONS else least - 1,
+        optional=spelling.string_set(optional) if optional else "",
     )
 
 
@@ -254,6 +272,8 @@ class NodeAttribute(TypedDict):
     node_value: str
     expected: str
     too_wide: str
+    wide_values: str
+    value_type: str
 
 
 class OnnxTest(TypedDict):
@@ -277,6 +297,8 @@ def onnx_test(op: Op) -> OnnxTest:
             node_value=_node_value(a, "case"),
             expected=_expected(a),
             too_wide=_too_wide(op, a),
+            wide_values="[2**31, -(2**31) - 1, 2**40 + 3]" if a.base is Base.INT else "[0.1, -1e-60, 1e300]",
+            value_type="int" if a.base is Base.INT else "float",
         )
         for a in op.attributes
     )
@@ -288,7 +310,7 @@ def onnx_test(op: Op) -> OnnxTest:
         onnx_elements=tuple(f"{d.torch}: TensorProto.{d.onnx}" for d in runtime.used_dtypes(op)),
         tensor_parameters=_tensor_parameters(op),
         returns=spelling.returns(op),
-        model_arguments=_model_arguments(op),
+        model_arguments=_model_arguments(op, "self.case."),
         dynamic_shapes=_dynamic_shapes(op),
         attributes=attributes,
     )
@@ -302,13 +324,13 @@ def _node_value(attribute: Attribute, case: str) -> str:
 
 
 def _expected(attribute: Attribute) -> str:
-    value = _node_value(attribute, "USUAL")
+    value = _node_value(attribute, "case")
     return f"{value}.encode()" if attribute.base is Base.STR else value
 
 
 def _too_wide(op: Op, attribute: Attribute) -> str:
     """A call of the translation with a value that ONNX or its parser would change, where the type has one."""
-    wide = {Base.INT: "2**40 + 3", Base.FLOAT: "1e-60"}.get(attribute.base)
+    wide = {Base.INT: "value", Base.FLOAT: "value"}.get(attribute.base)
     if wide is None:
         return ""
     value = f"[{wide}]" if attribute.is_list else wide

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -146,7 +146,9 @@ class Launch(TypedDict):
     buffers: str
     arguments: str
     grid: str
+    something_to_write: str
     dtypes: str
+    floats: bool
     rules: tuple[str, ...]
 
 
@@ -157,7 +159,6 @@ def launch(op: Op) -> Launch:
     body = [
         f"{output.name}_shape = _shapes.{output.name}_shape({names(spelling.needs(op, output.shape))})"
         for output in op.outputs
-        if _reads_shape(output.name, expressions)
     ]
     body += [f"{let.name} = {CONCRETE.text(let.value)}" for let in plan.lets]
     body += [f"{parameter.name} = {CONCRETE.text(parameter.value)}" for parameter in constexprs]
@@ -169,11 +170,16 @@ def launch(op: Op) -> Launch:
         import_name=op.names.import_name,
         kernel=op.kernel_function,
         options=options(op),
-        prepare_parameters=spelling.parameters(op, prepare_needs(op), "tuple[int, ...]", spelling.kept),
+        prepare_parameters=(
+            *spelling.parameters(op, prepare_needs(op), "tuple[int, ...]", spelling.kept),
+            *(["floats: str"] if float_names(op) else []),
+        ),
+        floats=bool(float_names(op)),
         body=(*body, *fixed),
         buffers=names(f"{name}: Any" for name in buffers(op)),
         arguments=spelling.row(arguments),
         grid=names([*grid, *["1"] * (3 - len(grid))]),
+        something_to_write=_any(f"math.prod({output.name}_shape)" for output in op.outputs),
         dtypes=spelling.row([*(f"{tensor.name}_dtype" for tensor in op.tensors), *output_dtypes]),
         rules=spelling.used_rules(expressions),
     )
@@ -193,17 +199,26 @@ def prepare_needs(op: Op) -> tuple[str, ...]:
     """What a launch is prepared from: every dtype, and what its expressions and the output rules read."""
     plan = op.launch
     expressions = [*(let.value for let in plan.lets), *plan.grid, *(parameter.value for parameter in plan.parameters)]
-    shapes_read = [output.shape for output in op.outputs if _reads_shape(output.name, expressions)]
+    shapes_read = [output.shape for output in op.outputs]
     read = {f"{tensor.name}_dtype" for tensor in op.tensors} | set(spelling.needs(op, *expressions, *shapes_read))
     return tuple(name for name in spelling.keys(op) if name in read)
 
 
-def _reads_shape(tensor: str, expressions: list[Expr]) -> bool:
-    return any(f"{tensor}_shape" in _words(CONCRETE.text(expression)) for expression in expressions)
+def float_names(op: Op) -> tuple[str, ...]:
+    """The attributes that hold floats, of those that a launch is prepared from."""
+    floats = {a.name for a in op.attributes if a.base is Base.FLOAT}
+    return tuple(name for name in prepare_needs(op) if name in floats)
 
 
-def _words(text: str) -> set[str]:
-    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+def prepare_arguments(op: Op, spell: Mapping[str, str]) -> str:
+    """The arguments of `prepare` after the device, each spelled as its caller has it."""
+    floats = [f"repr({spelling.row(spell[name] for name in float_names(op))})"] if float_names(op) else []
+    return names([*(spell[name] for name in prepare_needs(op)), *floats])
+
+
+def _any(conditions: Iterable[str]) -> str:
+    found = list(conditions)
+    return found[0] if len(found) == 1 else f"({' or '.join(found)})"
 
 
 def _grouped(op: Op, parameters: tuple[Parameter, ...]) -> tuple[list[str], list[str]]:
@@ -269,7 +284,7 @@ def torch_op(op: Op) -> TorchOp:
         outputs=names(output.name for output in op.outputs),
         tensors=tensors,
         first=tensors[0],
-        prepare=names(hashable[name] for name in prepare_needs(op)),
+        prepare=prepare_arguments(op, hashable),
         pointers=names(f"{name}.data_ptr()" for name in buffers(op)),
         buffers=names(buffers(op)),
         check=names(given.get(name, name) for name in check_needs(op)),
@@ -314,6 +329,7 @@ class Plugin(TypedDict):
     dtype_row: str
     combination_outputs: str
     init_parameters: str
+    texts: tuple[str, ...]
     num_outputs: int
     attributes: tuple[PluginAttribute, ...]
     attribute_tuple: str
@@ -379,6 +395,7 @@ def plugin(op: Op) -> Plugin:
         dtype_row=spelling.row(f"{t}_dtype" for t in tensors),
         combination_outputs=names(output_dtypes),
         init_parameters="".join(f", {a.name}: {spelling.kept(a)}" for a in op.attributes),
+        texts=tuple(a.name for a in op.attributes if a.base is Base.STR),
         num_outputs=len(op.outputs),
         attributes=tuple(PluginAttribute(name=name) for name in attribute_names),
         attribute_tuple="".join(f"{name}, " for name in attribute_names).rstrip(" "),
@@ -396,7 +413,7 @@ def plugin(op: Op) -> Plugin:
         ),
         inputs=names(tensors) + ("," if len(tensors) == 1 else ""),
         check=names(described[name] for name in check_needs(op)),
-        prepare=names(["torch.cuda.current_device()", *(described[name] for name in prepare_needs(op))]),
+        prepare=f"torch.cuda.current_device(), {prepare_arguments(op, described)}",
         creator_arrays=f"({''.join(f'np.empty(0, dtype={_FIELDS[a.base].numpy}), ' for a in op.attributes)})",
         creator_fields=names(_field(i, a) for i, a in enumerate(op.attributes)),
         field_sets=tuple(field_sets),
@@ -536,7 +553,7 @@ class Onnx(TypedDict):
 
 
 _ONNX_TYPES = {Base.INT: "INT", Base.FLOAT: "FLOAT", Base.BOOL: "INT", Base.STR: "STRING"}
-_ONNX_CHECKS = {Base.INT: "_int32", Base.FLOAT: "_float32"}
+_ONNX_CHECKS = {Base.INT: "_int32", Base.FLOAT: "_float32", Base.STR: "_text"}
 
 
 def onnx(op: Op) -> Onnx:
@@ -577,7 +594,7 @@ def onnx_value(attribute: Attribute, value: str) -> str:
         Base.INT: '_int32("{0}", {1})',
         Base.FLOAT: '_float32("{0}", {1})',
         Base.BOOL: "int({1})",
-        Base.STR: "{1}",
+        Base.STR: '_text("{0}", {1})',
     }[attribute.base]
     if not attribute.is_list:
         return one.format(attribute.name, value)
@@ -589,6 +606,12 @@ def onnx_value(attribute: Attribute, value: str) -> str:
 
 
 _NARROWING = {
+    "_text": '''\
+def _text(name: str, value: str) -> str:
+    """The value, if it survives TensorRT's fields, which may end in NUL."""
+    if "\\0" in value:
+        raise ValueError(f"OP: {name} holds a NUL, which TensorRT would take for its end")
+    return value''',
     "_int32": '''\
 def _int32(name: str, value: int) -> int:
     """The value, if it survives TensorRT's ONNX parser, which makes every int an int32."""
@@ -598,7 +621,9 @@ def _int32(name: str, value: int) -> int:
     "_float32": '''\
 def _float32(name: str, value: float) -> float:
     """The value, if it survives ONNX, which makes every float a float32."""
-    if value == value and float(np.float32(value)) != value:
-        raise ValueError(f"OP: {name} is {value}; ONNX would round it to {np.float32(value)}, so give it that value")
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(value))
+    if rounded != value and not math.isnan(value):
+        raise ValueError(f"OP: {name} is {value}; ONNX would round it to {rounded}, so give it that value")
     return value''',
 }

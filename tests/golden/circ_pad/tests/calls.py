@@ -8,12 +8,19 @@ from typing import Any
 
 import torch
 
-from trtplug_circular_pad import _shapes
+import trtplug_circular_pad  # noqa: F401  (registers the op)
 from trtplug_circular_pad._kernel import reference as spec_reference
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-DTYPES = _shapes.DTYPES
 OP = torch.ops.trtplug_ops.circular_pad
+
+# What the spec says, beside the code that is to fulfil it.
+SCHEMA = "trtplug_ops::circular_pad(Tensor x, int[] padding) -> Tensor"
+DTYPES = (
+    (torch.float32,),
+    (torch.float16,),
+    (torch.bfloat16,),
+)
 
 # How far a result may be from the reference, relative and absolute.
 TOLERANCE = {
@@ -35,6 +42,7 @@ CASES = (
     Case(x=(1, 1, 3, 3), padding=(1, 1, 2, 0)),
     Case(x=(2, 3, 5, 7), padding=(1, 2, 3, 4, 2, 1, 0, 2)),
     Case(x=(2, 3, 5, 7), padding=(-2, 3, 1, -1)),
+    Case(x=(4, 3, 2, 5), padding=(0, 0, -1, 0, 0, 1, -1, -2)),
     Case(x=(4, 6, 5), padding=(-1, -3, 0, 2, -2, 1)),
     Case(x=(9, 1), padding=(1, 0, 9, 9)),
     Case(x=(513,), padding=(300, 7)),

@@ -22,22 +22,26 @@ ELEMENTS = {
 
 
 class Model(torch.nn.Module):
-    """The op alone, its attributes fixed."""
+    """The op alone, its attributes those of a case."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        self.case = case
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Calls the op as a user's model does."""
-        result: torch.Tensor = OP(x, list(USUAL.padding))
+        result: torch.Tensor = OP(x, list(self.case.padding))
         return result
 
 
-def exported(dtypes: tuple[torch.dtype, ...]) -> onnx.ModelProto:
-    """The model as torch.onnx.export writes it, with the dynamic dimensions of the profile."""
-    tensors = tuple(value for value in arguments(USUAL, dtypes) if isinstance(value, torch.Tensor))
+def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL) -> onnx.ModelProto:
+    """The model as torch.onnx.export writes it, of the usual case with the dynamic dimensions of the profile."""
+    tensors = tuple(value for value in arguments(case, dtypes) if isinstance(value, torch.Tensor))
     shapes: dict[str, dict[int, Any]] = {"x": {}}
-    for tensor, dimension, _, _ in DYNAMIC:
+    for tensor, dimension, _, _ in DYNAMIC if case is USUAL else ():
         shapes[tensor][dimension] = torch.export.Dim.DYNAMIC
     program = torch.onnx.export(
-        Model().eval(),
+        Model(case).eval(),
         tensors,
         dynamo=True,
         dynamic_shapes=shapes,
@@ -100,24 +104,27 @@ def _find_library_of_parser() -> None:
         pytest.fail("put a link libtensorrt_rtx.so to libtensorrt_rtx.so.1 into a folder of LD_LIBRARY_PATH")
 
 
-@pytest.mark.parametrize("dtypes", DTYPES, ids=str)
-def test_exported_node_is_what_the_parser_looks_up(dtypes: tuple[torch.dtype, ...]) -> None:
-    model = exported(dtypes)
+@pytest.mark.parametrize(
+    ("case", "dtypes"), [*((USUAL, row) for row in DTYPES), *((case, DTYPES[0]) for case in CASES)], ids=str
+)
+def test_exported_node_is_what_the_parser_looks_up(case: Case, dtypes: tuple[torch.dtype, ...]) -> None:
+    model = exported(dtypes, case)
     onnx.checker.check_model(model, full_check=True)
     (node,) = [node for node in model.graph.node if node.op_type == NAME]
     assert node.domain == NAMESPACE
     assert NAMESPACE in {opset.domain for opset in model.opset_import}
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     assert attributes == {
-        "padding": list(USUAL.padding),
+        "padding": list(case.padding),
         "plugin_version": VERSION.encode(),
         "plugin_namespace": NAMESPACE.encode(),
     }
 
 
-def test_padding_that_onnx_would_change_is_refused() -> None:
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**40 + 3])
+def test_padding_that_onnx_would_change_is_refused(value: int) -> None:
     with pytest.raises(ValueError, match="padding"):
-        circular_pad(x=None, padding=[2**40 + 3])
+        circular_pad(x=None, padding=[value])
 
 
 @pytest.mark.parametrize("dtypes", DTYPES, ids=str)

@@ -12,6 +12,7 @@ from calls import (
     LEAST,
     MOST,
     OP,
+    SCHEMA,
     USUAL,
     Case,
     arguments,
@@ -29,6 +30,10 @@ class Model(torch.nn.Module):
         """Calls the op as a user's model does."""
         result: torch.Tensor = OP(x, list(USUAL.padding))
         return result
+
+
+def test_schema_is_that_of_the_spec() -> None:
+    assert OP.default._schema == torch._C.parse_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("dtypes", DTYPES, ids=str)

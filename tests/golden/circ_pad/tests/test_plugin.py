@@ -7,13 +7,14 @@ import gc
 import threading
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from calls import CASES, DTYPES, LEAST, MOST, Case, arguments, assert_close, reference
+from calls import CASES, DTYPES, LEAST, MOST, OP, Case, arguments, assert_close, reference
 from trtplug_circular_pad import _launch, plugin
 from trtplug_circular_pad._kernel import circ_pad_kernel
 from trtplug_circular_pad._names import NAME, NAMESPACE, VERSION
@@ -29,12 +30,14 @@ class StubKernel:
     def __init__(self) -> None:
         self.tensors: dict[int, torch.Tensor] = {}
         self.streams: list[int] = []
+        self.addresses: list[int] = []  # that the kernels which ran were compiled for
 
     def compile(self, launch: _launch.Launch, address: int) -> Callable[..., None]:
         """Takes the place of Launch._compile."""
 
         def kernel(*values: Any, stream: int) -> None:
             self.streams.append(stream)
+            self.addresses.append(address)
             values = tuple(self.tensors.get(value, value) if isinstance(value, int) else value for value in values)
             circ_pad_kernel[launch.grid](*values, **_launch.OPTIONS)
 
@@ -117,6 +120,13 @@ def attributes(subject: Any) -> tuple[Any, ...]:
     return tuple(getattr(subject, name) for name in names)
 
 
+def test_plugin_and_creator_have_the_names_of_the_op() -> None:
+    for named in (make(CASES[0]), plugin.CREATOR):
+        assert (named.plugin_version, named.plugin_namespace) == (VERSION, NAMESPACE)
+    assert make(CASES[0]).plugin_name == plugin.CREATOR.name == NAME
+    assert OP.default._schema.name.endswith(f"::{NAME}")
+
+
 def test_registry_has_the_creator_once() -> None:
     registry = trt.get_plugin_registry()
     assert registry.get_creator(NAME, VERSION, NAMESPACE) is plugin.CREATOR
@@ -135,6 +145,14 @@ def test_fields_survive_a_round_trip(case: Case) -> None:
     assert attributes(again) == attributes(subject)
     declared = {field.name: field.type for field in plugin.CREATOR.field_names}
     assert {field.name: field.type for field in fields} == declared
+
+
+@pytest.mark.parametrize("name", ["padding"])
+def test_each_attribute_is_in_the_timing_cache_id(name: str) -> None:
+    for case in CASES:
+        changed = replace(CASES[0], **{name: getattr(case, name)})
+        same = getattr(case, name) == getattr(CASES[0], name)
+        assert (make(changed).timing_cache_id == make(CASES[0]).timing_cache_id) == same
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -166,10 +184,9 @@ def test_creator_names_the_fields_that_it_expects() -> None:
 
 def test_clones_keep_all_state() -> None:
     subject = make(CASES[0])
-    assert attributes(subject.clone()) == attributes(subject)
-    assert attributes(subject.attach_to_context(None)) == attributes(subject)
-    ids = {make(case).timing_cache_id for case in CASES}
-    assert len(ids) == len({attributes(make(case))[:1] for case in CASES})
+    for other in (subject.clone(), subject.attach_to_context(None)):
+        assert other is not subject
+        assert attributes(other) == attributes(subject)
 
 
 def test_formats_are_dense_and_of_the_accepted_dtypes() -> None:
@@ -203,6 +220,7 @@ def test_enqueue_fills_the_outputs_on_the_given_stream(
     outputs = sentinels(expected)
     subject = make(case).attach_to_context(None)
     announce(subject, tensors, outputs)
+    assert subject._launch.dtypes == tuple(t.dtype for t in (*tensors, *outputs))
     compilations = device.compilations
     if device.stub:
         device.enqueue(subject, tensors, outputs, STREAM)
@@ -244,6 +262,24 @@ def test_a_failing_enqueue_is_found(device: Device) -> None:
     assert len(plugin.FAILURES) == 1
 
 
+def test_a_refused_shape_is_found_and_not_run(device: Device) -> None:
+    call = arguments(CASES[0], DTYPES[0])
+    tensors, outputs = split(call), sentinels(reference(call))
+    subject = make(CASES[0]).attach_to_context(None)
+    announce(subject, tensors, outputs)
+    with pytest.raises(RuntimeError, match="circular_pad: "):
+        announce(subject, [t.new_zeros((1,) * 5) for t in tensors], outputs)
+    with pytest.raises(RuntimeError, match="circular_pad: on_shape_change failed"):
+        device.enqueue(subject, tensors, outputs, STREAM)
+    assert len(plugin.FAILURES) == 2
+
+
+@pytest.mark.parametrize("grid", [(2**31, 1, 1), (1, 65536, 1), (1, 1, 65536)])
+def test_grids_that_cuda_refuses_are_refused(grid: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="circular_pad: a grid of"):
+        _launch.Launch(grid, lambda *buffers: buffers, DTYPES[0])
+
+
 @gpu
 def test_enqueue_is_captured_in_a_cuda_graph(device: Device) -> None:
     call = arguments(MOST, DTYPES[0])
@@ -264,18 +300,20 @@ def test_enqueue_is_captured_in_a_cuda_graph(device: Device) -> None:
         assert_close(outputs, reference(call), DTYPES[0])
 
 
-@gpu
-def test_addresses_may_have_any_alignment(device: Device) -> None:
-    call = arguments(MOST, DTYPES[0], "offset")
+@pytest.mark.parametrize("layout", ["dense", "offset"])
+def test_addresses_may_have_any_alignment(layout: str, device: Device) -> None:
+    call = arguments(MOST, DTYPES[0], layout)
     tensors = [value for value in call if isinstance(value, torch.Tensor)]
     outputs = sentinels(reference(call))
     subject = make(MOST).attach_to_context(None)
     announce(subject, tensors, outputs)
     compilations = device.compilations
-    device.enqueue(subject, tensors, outputs, torch.cuda.current_stream().cuda_stream)
-    torch.cuda.synchronize()
+    stream = STREAM if device.stub else torch.cuda.current_stream().cuda_stream
+    device.enqueue(subject, tensors, outputs, stream)
     assert device.compilations == compilations, "enqueue compiled a kernel"
     assert_close(outputs, reference(call), DTYPES[0])
+    if device.stub:
+        assert [address % 16 == 0 for address in device.stub.addresses] == [layout == "dense"]
 
 
 @gpu

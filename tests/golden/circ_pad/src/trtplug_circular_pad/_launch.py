@@ -139,7 +139,10 @@ def prepare(
     def arguments(x: Any, y: Any) -> tuple[Any, ...]:
         return (x, y, *values)
 
-    return Launch((-(-rows // ROWS) * -(-out[3] // BLOCK), 1, 1), arguments, (x_dtype, _shapes.y_dtype(x_dtype)))
+    grid = (-(-rows // ROWS) * -(-out[3] // BLOCK), 1, 1)
+    if 0 in grid and math.prod(y_shape):
+        raise ValueError(f"circular_pad: nothing would write the output: the grid is {grid}")
+    return Launch(grid, arguments, (x_dtype, _shapes.y_dtype(x_dtype)))
 
 
 def _next_power_of_2(n: int) -> int:

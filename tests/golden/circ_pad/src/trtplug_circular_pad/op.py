@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 
 import torch
+from torch._library.custom_ops import OPDEFS
 
 from . import _launch, _shapes
+
+_known = OPDEFS.get("trtplug_ops::circular_pad")
+if _known is not None and _known._init_fn.__module__ != __name__:
+    raise ImportError(
+        f"{__name__}: {_known._init_fn.__module__} has defined torch.ops.trtplug_ops.circular_pad already; "
+        "give one of the two another name or namespace"
+    )
 
 
 @torch.library.custom_op(
