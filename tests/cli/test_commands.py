@@ -215,7 +215,16 @@ def test_an_interrupt_ends_everything_and_leaves_nothing(
     scratch.mkdir()
     variables = {**os.environ, "TMPDIR": str(scratch)}
     command = [*_MAIN, "verify", "specs/one.yaml"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables) as process:
+    # A test run in the background may ignore SIGINT, and so would its children.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=variables,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with process:
         assert process.stdout is not None
         while not process.stdout.readline().startswith("one package"):
             assert process.poll() is None

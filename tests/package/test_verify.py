@@ -21,7 +21,7 @@ def test_every_stage_without_a_gpu_passes(spec: str, tmp_path: Path) -> None:
     (package,) = json.loads(report.read_text())["packages"]
     stages = {stage["name"]: stage for stage in package["stages"]}
     assert [name for name in WITHOUT_GPU if stages[name]["status"] != "passed"] == []
-    assert stages["onnx"]["figures"]["engine_bytes"] > 10_000
+    assert stages["onnx"]["figures"]["engine_bytes"] > 1000
     assert stages["onnx"]["figures"]["library"].startswith("tensorrt_rtx 1.7.1")
     assert stages["parity"]["figures"]["kernel"] == "interpreted"
 
