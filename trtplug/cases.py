@@ -148,9 +148,9 @@ class _Trial:
         ]
         self._shapes = [_step(f"the shape of {o.name}", f"{o.name}_shape", o.shape) for o in op.outputs]
         plan = op.launch
-        parameters = [p for p in plan.parameters if p.value.kind != TENSOR]
-        # A constexpr is a name for other parameters and for the grid.
-        parameters.sort(key=lambda p: not p.constexpr)
+        # A constexpr is a name for those below it, for other parameters and for the grid.
+        plain = [p for p in plan.parameters if not p.constexpr and p.value.kind != TENSOR]
+        parameters = [*plan.constexprs, *plain]
         self._values = [_step(f"let {let.name}", let.name, let.value) for let in plan.lets]
         self._values += [
             _step(f"kernel parameter {p.name}", p.name if p.constexpr else "", p.value) for p in parameters

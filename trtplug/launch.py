@@ -13,7 +13,7 @@ from trtplug.model import Launch, Let, Parameter, SourceFile
 
 _VALUES = (INT, DIM, FLOAT, BOOL, STR)
 _LET = (*_VALUES, *(Kind(kind.scalar, is_list=True) for kind in _VALUES))
-_ARGUMENT = (TENSOR, INT, DIM, FLOAT, BOOL)
+_ARGUMENT = (TENSOR, INT, DIM, FLOAT)
 
 
 def resolve(located: Located, scope: Scope, kernel: SourceFile | None) -> Launch:
@@ -37,7 +37,7 @@ def resolve(located: Located, scope: Scope, kernel: SourceFile | None) -> Launch
         if name in form.constexpr:
             located.problem(f"'{name}' is under constexpr too; keep one", "launch", "args", name, key=True)
         elif value := located.expression(
-            scope, text, _ARGUMENT, "a tensor, a number or a bool", "launch", "args", name
+            scope, text, _ARGUMENT, "a tensor or a number; make a bool tl.constexpr", "launch", "args", name
         ):
             parameters[name] = Parameter(name, value, constexpr=False)
     grid = [
@@ -48,7 +48,8 @@ def resolve(located: Located, scope: Scope, kernel: SourceFile | None) -> Launch
     if located.all_understood:
         _all_used(located, lets, [*grid, *(parameter.value for parameter in parameters.values())])
     ordered = _in_kernel_order(located, kernel, parameters) if kernel else ()
-    return Launch(tuple(lets), tuple(grid), ordered, int(form.num_warps), form.num_stages)
+    constexprs = tuple(parameter for parameter in parameters.values() if parameter.constexpr)
+    return Launch(tuple(lets), tuple(grid), ordered, constexprs, int(form.num_warps), form.num_stages)
 
 
 def _all_used(located: Located, lets: list[Let], read: list[Expr]) -> None:

@@ -83,6 +83,7 @@ class Launch(NamedTuple):
     lets: tuple[Let, ...]
     grid: tuple[Expr, ...]
     parameters: tuple[Parameter, ...]
+    constexprs: tuple[Parameter, ...]  # those of them, in the spec's order, in which they may use each other
     num_warps: int
     num_stages: int | None
 

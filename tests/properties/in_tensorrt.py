@@ -47,8 +47,8 @@ outputs:
 {outputs}
 launch:
   grid: [1]
-  args: {{X: x, W: w, a: a, b: b, flag: flag, pads: len(pads), {arguments}}}
-  constexpr: {{MODE: mode}}
+  args: {{X: x, W: w, a: a, b: b, pads: len(pads), {arguments}}}
+  constexpr: {{MODE: mode, FLAG: flag}}
 reference: "op.py:reference"
 tolerance: {{float32: 0}}
 cases:
@@ -60,7 +60,7 @@ import triton.language as tl
 
 
 @triton.jit
-def the_kernel(X, W, a, b, flag, pads, {parameters}, MODE: tl.constexpr):
+def the_kernel(X, W, a, b, pads, {parameters}, MODE: tl.constexpr, FLAG: tl.constexpr):
     pass
 
 

@@ -15,6 +15,6 @@ from trtplug.verify.environment import variables
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorrt_rtx") is None, reason="needs tensorrt-rtx")
 def test_shape_rules_as_tensorrt_dimension_expressions(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "tests/properties/in_tensorrt.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "xdist", "tests/properties/in_tensorrt.py"]
     done = subprocess.run(command, cwd=ROOT, env=variables(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

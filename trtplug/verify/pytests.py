@@ -29,7 +29,7 @@ def _run(name: str, context: Context) -> StageResult:
     shutil.copytree(context.tree / "tests", folder / "tests")
     (folder / "pytest.ini").write_text("[pytest]\njunit_family = xunit1\n", encoding="utf-8")
     report = folder / "report.xml"
-    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    options = ["-q", "--tb=short", "--show-capture=no", "-p", "no:cacheprovider", f"--junitxml={report}"]
     done = context.run(["-m", "pytest", f"tests/test_{name}.py", *options], folder)
     return result(name, done, report)
 

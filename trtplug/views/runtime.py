@@ -155,13 +155,12 @@ class Launch(TypedDict):
 def launch(op: Op) -> Launch:
     plan = op.launch
     expressions = [*(let.value for let in plan.lets), *plan.grid, *(parameter.value for parameter in plan.parameters)]
-    constexprs = [parameter for parameter in plan.parameters if parameter.constexpr]
     body = [
         f"{output.name}_shape = _shapes.{output.name}_shape({names(spelling.needs(op, output.shape))})"
         for output in op.outputs
     ]
     body += [f"{let.name} = {CONCRETE.text(let.value)}" for let in plan.lets]
-    body += [f"{parameter.name} = {CONCRETE.text(parameter.value)}" for parameter in constexprs]
+    body += [f"{parameter.name} = {CONCRETE.text(parameter.value)}" for parameter in plan.constexprs]
     fixed, arguments = _grouped(op, plan.parameters)
     grid = [CONCRETE.text(axis) for axis in plan.grid]
     output_dtypes = [f"_shapes.{o.name}_dtype({names(dtype_needs(op, o))})" for o in op.outputs]
