@@ -299,7 +299,11 @@ def _form(document: yaml_reader.Document, value: object, problems: Problems) -> 
         errors = error.errors(include_url=False)
     for position, message in _explain(document, errors):
         problems.add(position, message)
-    rest = _without(value, {_dispensable(error) for error in errors})
+    # A misspelt key is taken for what it must mean.
+    renamed: dict[tuple[object, ...], str] = {
+        error["loc"]: meant for error in errors if error["type"] in _UNKNOWN and (meant := _meant(error))
+    }
+    rest = _without(value, {_dispensable(error) for error in errors} - renamed.keys(), _stand_ins(errors), renamed)
     try:
         return _ADAPTER.validate_python(rest)
     except ValidationError:
@@ -309,21 +313,56 @@ def _form(document: yaml_reader.Document, value: object, problems: Problems) -> 
 def _dispensable(error: ErrorDetails) -> tuple[object, ...]:
     """The part of a spec to leave out for an error, so that the rest means what it did."""
     path = error["loc"]
+    if path[-1] == "[key]" and path[0] == "tolerance":
+        return path[:-1]
     if error["type"] in _UNKNOWN or path[0] in ("namespace", "version", "package"):
         return path
+    if path[:2] in (("launch", "num_warps"), ("launch", "num_stages")):
+        return path
+    if path[0] == "inputs" and path[2:3] == ("dtypes",):
+        return path[:4]
     if path[0] in ("cases", "checks", "dynamic"):
         return path[:2]
     return ()
 
 
-def _without(value: object, left_out: set[tuple[object, ...]], path: tuple[object, ...] = ()) -> object:
-    """A value without some of its parts; of a list, what stands before the first of them, at its old place."""
+def _stand_ins(errors: list[ErrorDetails]) -> dict[tuple[object, ...], object]:
+    """Values for wrong or missing parts that a form must have, of which nothing else is wrong in consequence."""
+    found: dict[tuple[object, ...], object] = {}
+    for path in (error["loc"] for error in errors):
+        if path[0] == "inputs" and path[2:3] == ("rank",):
+            found[path[:3]] = (0, _MOST_DIMENSIONS)
+        elif path[0] == "tolerance" and len(path) == 2:
+            found[path] = 0
+        elif path == ("summary",):
+            found[path] = "None."
+        elif path[:2] == ("launch", "grid"):
+            found[path[:2]] = (1,)
+    return found
+
+
+def _without(
+    value: object,
+    left_out: set[tuple[object, ...]],
+    stand_ins: Mapping[tuple[object, ...], object],
+    renamed: Mapping[tuple[object, ...], str],
+    path: tuple[object, ...] = (),
+) -> object:
+    """A value without some parts, with others in their place, and keys renamed; of a list, what stands before them."""
+    if path in stand_ins:
+        return stand_ins[path]
     if isinstance(value, dict):
-        rest = {key: item for key, item in value.items() if (*path, key) not in left_out}
-        return {key: _without(item, left_out, (*path, key)) for key, item in rest.items()}
+        missing = {at[-1]: None for at in stand_ins if at[:-1] == path}
+        rest = {key: item for key, item in {**missing, **value}.items() if (*path, key) not in left_out}
+        named = {key: renamed.get((*path, key), key) for key in rest}
+        return {
+            named[key]: _without(item, left_out, stand_ins, renamed, (*path, key))
+            for key, item in rest.items()
+            if named[key] == key or named[key] not in value
+        }
     if isinstance(value, tuple):
         end = next((i for i in range(len(value)) if (*path, i) in left_out), len(value))
-        return tuple(_without(item, left_out, (*path, i)) for i, item in enumerate(value[:end]))
+        return tuple(_without(item, left_out, stand_ins, renamed, (*path, i)) for i, item in enumerate(value[:end]))
     return value
 
 
