@@ -9,9 +9,9 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,12 +24,11 @@ from trtplug.problems import Problem, SpecError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from trtplug.fileset import FileSet, Plan
-    from trtplug.names import Names
+    from trtplug.fileset import Plan
+    from trtplug.model import Package
     from trtplug.verify.run import Listener
 
 _BAD_INPUT = 2
-_Result = TypeVar("_Result")
 
 
 class _Commands(TyperGroup):
@@ -69,6 +68,15 @@ Output = Annotated[
         "--output",
         metavar="DIR",
         help="Folder of the package; of several specs, the folder above. Default: build/<distribution>.",
+        show_default=False,
+    ),
+]
+Together = Annotated[
+    str | None,
+    typer.Option(
+        "--package",
+        metavar="NAME",
+        help="One package of this import name that holds all the ops, instead of one for each.",
         show_default=False,
     ),
 ]
@@ -126,15 +134,11 @@ def new(
 
 
 @app.command()
-def build(specs: Specs, output: Output = None, force: Force = False) -> None:
-    """Write the package that each spec describes."""
+def build(specs: Specs, together: Together = None, output: Output = None, force: Force = False) -> None:
+    """Write the package that each spec describes, or one package of all of them."""
     from trtplug import fileset
 
-    plans = _each(specs, lambda spec: _plan(spec, output, len(specs) > 1, force))
-    folders = [plan.folder for plan in plans]
-    for folder in folders:
-        if folders.count(folder) > 1:
-            _refuse(f"several specs build {folder}; give each its own package.name")
+    plans = _plans(specs, together, output, force)
     _refuse_conflicts(
         plans, "was not written by trtplug, or edited since", "see trtplug diff; add --force to overwrite"
     )
@@ -153,6 +157,7 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    together: Together = None,
     require: Annotated[
         list[str] | None, typer.Option("--require", metavar="STAGE", help="Fail if this stage cannot run (repeatable).")
     ] = None,
@@ -167,7 +172,14 @@ def verify(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("-j", "--jobs", metavar="N", min=1, help="Stages at a time. Default: 2.", show_default=False),
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Stages at a time, over all packages. Default: one a core.",
+            show_default=False,
+        ),
     ] = None,
     keep: Annotated[
         Path | None,
@@ -186,9 +198,12 @@ def verify(
     stages, required = _stages(stage or run.NAMES), _stages(require or [])
     if outside := [name for name in required if name not in stages]:
         _refuse(f"--require {outside[0]} is not among the stages of --stage; add it there")
-    found = _each(targets or _every_spec(), target.target)
+    given = targets or _every_spec()
+    if together is not None and (folders := [path for path in given if path.is_dir()]):
+        _refuse(f"--package makes a package of specs, and {folders[0]} is a folder; name its spec instead")
+    found = target.targets(given, together)
     facts = doctor.examine()
-    options = run.Options(stages, required, jobs or min(2, os.cpu_count() or 1), keep)
+    options = run.Options(stages, required, jobs or len(os.sched_getaffinity(0)), keep)
     console = _console()
     try:
         with _progress(console) as listener:
@@ -208,21 +223,22 @@ def verify(
 
 
 @app.command()
-def check(specs: Specs) -> None:
-    """Say everything that is wrong with each spec, and write nothing."""
-    _each(specs, _render)
+def check(specs: Specs, together: Together = None) -> None:
+    """Say everything that is wrong with each spec, or with one package of all of them, and write nothing."""
+    from trtplug import package, render
+
+    for found in package.read(specs, together):
+        render.render_package(found)
     for spec in specs:
         typer.echo(f"{spec}: ok")
 
 
 @app.command()
-def diff(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Spec file.", show_default=False)], output: Output = None
-) -> None:
+def diff(specs: Specs, together: Together = None, output: Output = None) -> None:
     """Show what `build` would change on disk: exit status 0 if nothing, 1 if anything."""
     from trtplug import fileset
 
-    patch = fileset.unified_diff(_plan(spec, output, False, False))
+    patch = "".join(map(fileset.unified_diff, _plans(specs, together, output, force=False)))
     console = _console()
     if console.is_terminal and patch:
         from rich.syntax import Syntax
@@ -259,36 +275,22 @@ def schema() -> None:
     typer.echo(json.dumps(spec.json_schema(), indent=2))
 
 
-def _plan(path: Path, output: Path | None, several: bool, force: bool) -> Plan:
-    from trtplug import fileset
+def _plans(specs: Sequence[Path], together: str | None, output: Path | None, force: bool) -> list[Plan]:
+    """What building the packages would do, each in a folder of its own."""
+    from trtplug import fileset, package, render
 
-    names, files = _render(path)
+    packages = package.read(specs, together)
+    folders = [_folder(found, output, len(packages) > 1) for found in packages]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            _refuse(f"several specs build {folder}; give each its own package.name, or add --package NAME")
+    files = map(render.render_package, packages)
+    return [fileset.plan(each, folder, force=force) for each, folder in zip(files, folders, strict=True)]
+
+
+def _folder(package: Package, output: Path | None, several: bool) -> Path:
     above = output or Path("build")
-    folder = output if output and not several else above / names.distribution
-    return fileset.plan(files, folder, force=force)
-
-
-def _render(path: Path) -> tuple[Names, FileSet]:
-    from trtplug.render import render
-    from trtplug.resolve import resolve
-    from trtplug.spec import load
-
-    op = resolve(load(path))
-    return op.names, render(op)
-
-
-def _each(paths: Sequence[Path], read: Callable[[Path], _Result]) -> list[_Result]:
-    """What each path yields, or the problems of all of them."""
-    results: list[_Result] = []
-    problems: list[Problem] = []
-    for path in paths:
-        try:
-            results.append(read(path))
-        except SpecError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise SpecError(tuple(problems))
-    return results
+    return output if output and not several else above / package.distribution
 
 
 def _every_spec() -> list[Path]:

@@ -1,67 +1,116 @@
-"""The kernel, let and launch of a spec to `Launch`: each kernel parameter has its expression, and each name its use."""
+"""The kernels, let, workspace and launch of a spec to `Launch`: each parameter has a value, each name its use."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from trtplug import names, sources
-from trtplug.expr import BOOL, DIM, FLOAT, INT, STR, TENSOR, Expr, Kind, Scope, Site, Value, walk
-from trtplug.kernel_file import Function, is_jit
+from trtplug.dtypes import Dtype
+from trtplug.expr import BOOL, DIM, DIMS, FLOAT, INT, STR, TENSOR, Expr, Kind, Scope, Site, Value, walk
+from trtplug.forms import LaunchForm
+from trtplug.kernel_file import Function
 from trtplug.located import Located
-from trtplug.model import Launch, Let, Parameter, SourceFile
+from trtplug.model import Config, Kernel, Launch, Let, Output, Parameter, SourceFile
 
 _VALUES = (INT, DIM, FLOAT, BOOL, STR)
 _LET = (*_VALUES, *(Kind(kind.scalar, is_list=True) for kind in _VALUES))
 _ARGUMENT = (TENSOR, INT, DIM, FLOAT)
+_SUPPLIED: Mapping[type, Kind] = {int: INT, bool: BOOL, str: STR}
+
+DtypeReader = Callable[[str, tuple[str, ...], Scope], "Expr | Dtype | None"]
 
 
-def resolve(located: Located, scope: Scope, kernel: SourceFile | None) -> Launch:
-    """What the kernel is started with; of a spec with problems, as much as can be made out."""
-    form = located.form.launch
-    scope = replace(scope, site=Site.LAUNCH, outputs=tuple(located.form.outputs))
+def resolve(located: Located, scope: Scope, kernel: SourceFile | None, dtype: DtypeReader) -> Launch:
+    """What the kernels are started with; of a spec with problems, as much as can be made out."""
+    form = located.form
+    scope = replace(scope, site=Site.LAUNCH, outputs=tuple(form.outputs))
     lets: list[Let] = []
-    for name, text in located.form.let.items():
+    for name, text in form.let.items():
         value = located.expression(scope, text, _LET, "a number, a bool, a string or a list of them", "let", name)
         scope = scope.with_value(name, value.kind if value else None)
         if value:
             lets.append(Let(name, value))
+    scratch: list[Output] = []
+    for name, buffer in form.workspace.items():
+        kind = dtype(buffer.dtype, ("workspace", name, "dtype"), scope)
+        wanted = "a shape, such as x.shape or [n, 4]"
+        shape = located.expression(scope, buffer.shape, (DIMS,), wanted, "workspace", name, "shape")
+        if kind and shape:
+            scratch.append(Output(name, kind, shape, buffer.init == "zero"))
+    scope = replace(scope, outputs=(*form.outputs, *form.workspace), written=tuple(form.sizes))
+    kernels = [_kernel(located, scope, kernel, i, launch) for i, launch in enumerate(form.launch)]
+    if located.all_understood:
+        _all_used(located, lets, scratch, kernels)
+    return Launch(tuple(lets), tuple(scratch), tuple(kernels), form.kernel.offset_bits)
+
+
+def _kernel(located: Located, scope: Scope, source: SourceFile | None, i: int, form: LaunchForm) -> Kernel:
+    path = ("launch", i)
+    name = form.kernel or located.form.kernel.function
+    at: tuple[str | int, ...] = (*path, "kernel") if form.kernel else ("kernel", "function")
+    if name is None:
+        located.problem("which kernel is launched? add kernel: here, or function: under kernel", *path)
+    function = sources.function(located, source, name, *at) if source and name else None
+    if function is None or not function.is_kernel:
+        located.all_understood = False
+    for decorator in function.decorators if function else ():
+        for parameter, example in decorator.configs[0].constexprs.items() if decorator.configs else ():
+            scope = scope.with_value(parameter, _SUPPLIED.get(type(example)))
     parameters: dict[str, Parameter] = {}
     for name, text in form.constexpr.items():
-        wanted = "a number, a bool or a string"
-        value = located.expression(scope, text, _VALUES, wanted, "launch", "constexpr", name)
+        value = located.expression(scope, text, _VALUES, "a number, a bool or a string", *path, "constexpr", name)
         scope = scope.with_value(name, value.kind if value else None)
         if value:
             parameters[name] = Parameter(name, value, constexpr=True)
     for name, text in form.args.items():
+        wanted = "a tensor or a number; make a bool tl.constexpr"
         if name in form.constexpr:
-            located.problem(f"'{name}' is under constexpr too; keep one", "launch", "args", name, key=True)
-        elif value := located.expression(
-            scope, text, _ARGUMENT, "a tensor or a number; make a bool tl.constexpr", "launch", "args", name
-        ):
+            located.problem(f"'{name}' is under constexpr too; keep one", *path, "args", name, key=True)
+        elif value := located.expression(scope, text, _ARGUMENT, wanted, *path, "args", name):
             parameters[name] = Parameter(name, value, constexpr=False)
     grid = [
         value
-        for i, text in enumerate(form.grid)
-        if (value := located.expression(scope, text, (INT, DIM), "an int", "launch", "grid", i))
+        for axis, text in enumerate(form.grid)
+        if (value := located.expression(scope, text, (INT, DIM), "an int", *path, "grid", axis))
     ]
-    if located.all_understood:
-        _all_used(located, lets, [*grid, *(parameter.value for parameter in parameters.values())])
-    ordered = _in_kernel_order(located, kernel, parameters) if kernel else ()
     constexprs = tuple(parameter for parameter in parameters.values() if parameter.constexpr)
-    return Launch(tuple(lets), tuple(grid), ordered, constexprs, int(form.num_warps), form.num_stages)
+    decorators = [d for d in function.decorators if not d.is_jit] if function else []
+    tuner = next((d for d in decorators if d.configs), None)
+    for option in ("num_warps", "num_stages") if tuner else ():
+        if (*path, option) in located.spec.document.places:
+            message = f"each config of autotune says its {option}; remove it here"
+            located.problem(message, *path, option, key=True)
+    return Kernel(
+        function.name if function else "",
+        tuple(grid),
+        _in_kernel_order(located, function, parameters, form, path, at) if function else (),
+        constexprs,
+        int(form.num_warps),
+        form.num_stages,
+        tuple(d.kind for d in decorators),
+        tuple(Config(c.constexprs, c.num_warps, c.num_stages) for c in tuner.configs) if tuner else (),
+        tuner.key if tuner else (),
+    )
 
 
-def _all_used(located: Located, lets: list[Let], read: list[Expr]) -> None:
-    used = {node.name for value in read for node in walk(value) if isinstance(node, Value)}
+def _all_used(located: Located, lets: list[Let], scratch: list[Output], kernels: list[Kernel]) -> None:
+    read = [p.value for kernel in kernels for p in kernel.parameters if p.value]
+    given = {value.name for value in read if isinstance(value, Value)}
     for output in located.form.outputs:
-        if output not in {value.name for value in read if isinstance(value, Value)}:
-            located.problem(
-                f"no kernel parameter is given the output '{output}'; add PARAMETER: {output}",
-                "launch",
-                "args",
-                key=True,
-            )
+        if output not in given:
+            message = f"no kernel parameter is given the output '{output}'; add PARAMETER: {output}"
+            located.problem(message, "launch", 0, "args", key=True)
+    for size in located.form.sizes:
+        if size not in given:
+            message = f"no kernel parameter is given the size '{size}', which a kernel writes; add PARAMETER: {size}"
+            located.problem(message, "launch", 0, "args", key=True)
+    for buffer in scratch:
+        if buffer.name not in given:
+            message = f"no kernel parameter is given the buffer '{buffer.name}'; use it, or remove it"
+            located.problem(message, "workspace", buffer.name, key=True)
+    read += [axis for kernel in kernels for axis in kernel.grid] + [buffer.shape for buffer in scratch]
+    used = {node.name for value in read for node in walk(value) if isinstance(node, Value)}
     for let in reversed(lets):
         if let.name in used:
             used |= {node.name for node in walk(let.value) if isinstance(node, Value)}
@@ -70,43 +119,62 @@ def _all_used(located: Located, lets: list[Let], read: list[Expr]) -> None:
 
 
 def _in_kernel_order(
-    located: Located, kernel: SourceFile, parameters: Mapping[str, Parameter]
+    located: Located,
+    function: Function,
+    parameters: Mapping[str, Parameter],
+    form: LaunchForm,
+    path: tuple[str | int, ...],
+    at: tuple[str | int, ...],
 ) -> tuple[Parameter, ...]:
-    form = located.form
-    function = sources.function(located, kernel, form.kernel.function, "kernel", "function")
-    if function is None:
-        return ()
+    """The parameters of the kernel, those that a decorator supplies without a value; `at` is where it is named."""
     if not function.is_kernel:
-        message = f"'{function.name}' in {kernel.name} has no @triton.jit; decorate it, or name the kernel"
-        located.problem(message, "kernel", "function")
+        message = f"'{function.name}' in {located.form.kernel.file} has no @triton.jit; decorate it, or name the kernel"
+        located.problem(message, *at)
         return ()
     for problem in _problems_with_kernel(function):
-        located.problem(problem, "kernel", "function")
+        located.problem(problem, *at)
+    supplied = {name for decorator in function.decorators for name in decorator.supplied}
     known = [parameter.name for parameter in function.parameters]
-    located.known(form.launch.args, known, f"parameter of {function.name}", "launch", "args")
-    located.known(form.launch.constexpr, known, f"parameter of {function.name}", "launch", "constexpr")
+    located.known(form.args, known, f"parameter of {function.name}", *path, "args")
+    located.known(form.constexpr, known, f"parameter of {function.name}", *path, "constexpr")
+    ordered = []
     for parameter in function.parameters:
-        sections = {"args": form.launch.args, "constexpr": form.launch.constexpr}
+        sections = {"args": form.args, "constexpr": form.constexpr}
         right, wrong = ("constexpr", "args") if parameter.constexpr else ("args", "constexpr")
-        if parameter.name in sections[wrong] and parameter.name not in sections[right]:
+        if parameter.name in supplied:
+            if parameter.name in parameters:
+                message = f"a decorator of {function.name} supplies '{parameter.name}'; remove it here"
+                located.problem(message, *path, right, parameter.name, key=True)
+            ordered.append(Parameter(parameter.name, None, constexpr=True))
+        elif parameter.name in sections[wrong] and parameter.name not in sections[right]:
             is_what = "tl.constexpr" if parameter.constexpr else "no tl.constexpr"
             message = f"'{parameter.name}' is {is_what} in {function.name}; move it to {right}"
-            located.problem(message, "launch", wrong, parameter.name, key=True)
+            located.problem(message, *path, wrong, parameter.name, key=True)
         elif parameter.name not in sections[right] and not parameter.variadic:
             message = f"kernel parameter '{parameter.name}' has no expression; add it to launch.{right}"
-            located.problem(message, "launch", right, key=True)
-    return tuple(parameters[name] for name in known if name in parameters)
+            located.problem(message, *path, right, key=True)
+        elif parameter.name in parameters:
+            ordered.append(parameters[parameter.name])
+    return tuple(ordered)
 
 
 def _problems_with_kernel(function: Function) -> list[str]:
     name = function.name
     found = [problem] if (problem := names.problem_with_kernel_name(name)) else []
+    known = [parameter.name for parameter in function.parameters]
+    if not function.decorators[-1].is_jit:
+        found.append(f"@{function.decorators[-1].name} stands below @triton.jit on '{name}'; put @triton.jit last")
     for decorator in function.decorators:
-        if not is_jit(decorator):
-            what = decorator.split("(")[0]
-            found.append(
-                f"'{name}' has @{what}, which is not supported; remove it, and write fixed values under launch"
-            )
+        if decorator.problem:
+            found.append(decorator.problem)
+        elif not decorator.is_jit and not decorator.supplied:
+            remedy = "remove it, and write fixed values under launch"
+            found.append(f"'{name}' has @{decorator.name}, which is not supported; {remedy}")
+        found += [
+            f"@{decorator.name} of '{name}' names '{other}', which is no parameter of it; correct the kernel"
+            for other in (*decorator.supplied, *decorator.key)
+            if other not in known
+        ]
     for parameter in function.parameters:
         if parameter.variadic or parameter.keyword_only:
             found.append(f"parameter '{parameter.name}' of {name} is not passed by position; make it a plain parameter")

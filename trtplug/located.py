@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from trtplug import expr
 from trtplug.expr import Expr, Kind, Scope
+from trtplug.forms import Form
 from trtplug.problems import Problems
-from trtplug.spec import Form, Spec
+from trtplug.spec import Spec
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Located:
         self.all_understood = False
         return None
 
-    def known(self, given: Iterable[str], known: Collection[str], what: str, *path: str) -> None:
+    def known(self, given: Iterable[str], known: Collection[str], what: str, *path: str | int) -> None:
         """Notes each name under `path` that is not known."""
         for name in given:
             if name not in known:

@@ -53,17 +53,43 @@ RESERVED = frozenset(
         *("FAILURES", "Launch", "NAME", "NAMESPACE", "OP", "Sequence", "TENSORRT_DTYPES", "TORCH_DTYPES", "TYPES"),
         *("USUAL", "VERSION", "Exception", "bool", "float", "hasattr", "int", "isinstance", "len", "list", "range"),
         *("str", "tuple", "type", "zip"),
+        *(
+            "expression",
+            "getattr",
+            "Mapping",
+            "Step",
+            "TensorProto",
+            "all",
+            "config",
+            "dict",
+            "ir",
+            "iter",
+            "make_tensor_type_proto",
+            "map",
+            "next",
+            "opset18",
+            "steps",
+        ),
     }
 )
 
 # The same of the modules that import the kernel function.
 _BESIDE_KERNEL = frozenset(
     {
-        *("cached_property", "dataclass", "lru_cache", "prepare", "InterpretedFunction", "OPTIONS", "Pointer"),
+        *(
+            "cached_property",
+            "dataclass",
+            "lru_cache",
+            "prepare",
+            "InterpretedFunction",
+            "OPTIONS",
+            "OutOfResources",
+            "Pointer",
+        ),
         *("announce", "assert_close", "attributes", "compile", "compiled", "describe", "dynamic", "gc", "gpu", "json"),
         *("main", "make", "pytest", "re", "reference", "sentinels", "signature_and_constants", "split", "sys"),
         *("threading", "types", "ASTSource", "CASES", "Case", "Device", "GPUTarget", "Iterable", "Iterator", "LEAST"),
-        *("MOST", "STREAM", "StubKernel", *dir(builtins)),
+        *("Fraction", "MOST", "STREAM", "StubKernel", *dir(builtins)),
     }
 )
 
@@ -75,10 +101,16 @@ _BESIDE_OP = frozenset(
     }
 )
 
+# The public modules of a generated package.
+_MODULES = frozenset({"converter", "onnx", "op", "plugin", "spec"})
+
+# Beside which a package of several ops has one module or folder for each of them.
+_BESIDE_OPS = frozenset({"conftest", "converter", "onnx", "plugin"})
+
 # A package of such a name would hide what the generated code imports.
 _TAKEN_IMPORTS = frozenset(
     {
-        *("cupy", "numpy", "onnx", "onnxscript", "torch", "triton", "trtplug"),
+        *("cupy", "numpy", "onnx", "onnx_ir", "onnxscript", "pytest", "tests", "torch", "triton", "trtplug"),
         *("tensorrt", "tensorrt_rtx", "torch_tensorrt", "torch_tensorrt_rtx"),
     }
 )
@@ -105,6 +137,31 @@ class Names(NamedTuple):
         """Torch's name of the op."""
         return f"{self.namespace}::{self.op}"
 
+    @property
+    def package(self) -> str:
+        """The package that `import_name` is, or that it is a part of together with other ops."""
+        return self.import_name.partition(".")[0]
+
+    @property
+    def part(self) -> str:
+        """What `import_name` is inside that package; empty if it is the package."""
+        return self.import_name.partition(".")[2]
+
+    @property
+    def shared(self) -> str:
+        """Where the modules of the op import from what all ops of their package share."""
+        return ".." if self.part else "."
+
+
+def within(names: Names, package: str) -> Names:
+    """The names of an op that is one of several in a package."""
+    return names._replace(distribution=distribution_of(package), import_name=f"{package}.{names.op}")
+
+
+def distribution_of(package: str) -> str:
+    """What the distribution of a package of several ops is called."""
+    return package.replace("_", "-")
+
 
 def derive(name: str, namespace: str, distribution: str | None = None, import_name: str | None = None) -> Names:
     """All names of an op, out of those that its spec gives and that the functions below find no problem with."""
@@ -122,6 +179,11 @@ def derive(name: str, namespace: str, distribution: str | None = None, import_na
     )
 
 
+def presence(tensor: str) -> str:
+    """What an optional tensor's presence is called in a plugin, its fields and the ONNX node."""
+    return f"has_{tensor}"
+
+
 def of_tensors(tensors: Iterable[str]) -> tuple[str, ...]:
     """The variables that carry the shapes and dtypes of tensors in generated code."""
     return tuple(f"{tensor}_{what}" for tensor in tensors for what in ("shape", "dtype"))
@@ -132,6 +194,20 @@ def problem_with_op_name(text: str) -> str | None:
     if text in RESERVED or text in _BESIDE_OP or text.startswith("test_"):
         return f"'{text}' is reserved: the generated code uses it; choose another name, such as '{text}_op'"
     return _problem_with_snake_case(text, "the name of an op", "circular_pad")
+
+
+def problem_with_part(text: str, package: str) -> str | None:
+    """What is wrong with the name of an op that is one of several in a package, if anything."""
+    if text in _BESIDE_OPS:
+        return f"{package} has a '{text}' of its own, beside the ops; choose another name, such as '{text}_op'"
+    return None
+
+
+def problem_with_helper(module: str) -> str | None:
+    """What is wrong with the name of a module that a kernel file imports, if anything."""
+    if module in _MODULES or module.startswith("_") or "." in module:
+        return f"the package has its own '{module}', which the kernel file's neighbour would hide; rename that file"
+    return None
 
 
 def problem_with_tensor_name(text: str) -> str | None:
@@ -202,7 +278,7 @@ def _reason_reserved(text: str, functions: Collection[str]) -> str | None:
         return "a function of the expression language"
     if text in PLUGIN_ATTRIBUTES:
         return "an attribute of TensorRT's plugin classes"
-    if text in RESERVED or re.fullmatch(r"values_\d+", text):
+    if text in RESERVED or re.fullmatch(r"(values|candidate|step)(_\d+)*", text):
         return "the generated code uses it"
     if text.startswith("_"):
         return "names that start with _ are the generated code's own"

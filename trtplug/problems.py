@@ -15,7 +15,7 @@ class Position:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong at one place: the message says what, and what to do."""
+    """One thing wrong at one place: the message says what, and what to do; what has no lines is at line 0."""
 
     file: str
     line: int
@@ -23,7 +23,8 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{place}: {self.message}"
 
 
 class SpecError(Exception):

@@ -1,4 +1,4 @@
-"""Op to FileSet: fills each template of the manifest with its view, and has the result laid out."""
+"""Package to FileSet: fills each template of the manifests with its view, and has the result laid out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import jinja2
 from trtplug import resources
 from trtplug.fileset import FileSet
 from trtplug.layout import laid_out
-from trtplug.model import Op
-from trtplug.views import MANIFEST, verbatim
+from trtplug.model import Op, Package
+from trtplug.views import generated, verbatim
 
 
 def render(op: Op) -> FileSet:
     """The whole package of an operator, in memory."""
+    return render_package(Package.of(op))
+
+
+def render_package(package: Package) -> FileSet:
+    """A whole package, in memory."""
     environment = _environment()
-    generated = {
-        path.format(import_name=op.names.import_name): environment.get_template(template).render(view(op))
-        for path, (template, view) in MANIFEST.items()
-    }
+    files = {path: environment.get_template(template).render(view) for path, template, view in generated(package)}
     cache = _compiled_templates()
-    return FileSet.of(laid_out({**generated, **verbatim(op)}, Path(cache.directory) if cache else None))
+    return FileSet.of(laid_out({**files, **verbatim(package)}, Path(cache.directory) if cache else None))
 
 
 @lru_cache(maxsize=1)

@@ -9,20 +9,49 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 
-from trtplug import cases, expr, launch, names, sources
-from trtplug.dtypes import TABLE, Dtype
-from trtplug.expr import BOOL, DIMS, DTYPE, FLOAT, INT, STR, Expr, Kind, Property, Scope, Site, Value, walk
+from trtplug import cases, expr, launch, names, sources, trial
+from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
+from trtplug.expr import (
+    BOOL,
+    DIM,
+    DIMS,
+    DTYPE,
+    FLOAT,
+    INT,
+    STR,
+    Call,
+    Expr,
+    Items,
+    Kind,
+    Property,
+    Scope,
+    Site,
+    Value,
+    walk,
+)
+from trtplug.forms import InputForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Check, Op, Output, Profile, SourceFile, Tensor
+from trtplug.model import Attribute, Check, Op, Output, Profile, Size, SourceFile, Tensor
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
 
-_ATTRIBUTE_KINDS: Mapping[Base, Kind] = {Base.INT: INT, Base.FLOAT: FLOAT, Base.BOOL: BOOL, Base.STR: STR}
+_ATTRIBUTE_KINDS: Mapping[Base, Kind] = {
+    Base.INT: INT,
+    Base.FLOAT: FLOAT,
+    Base.BOOL: BOOL,
+    Base.STR: STR,
+    Base.SYMINT: DIM,
+    Base.SCALARTYPE: DTYPE,
+}
+_MOST_OPTIONAL = 3  # tensors, each of which doubles the calls to test
 
 _MOST_ARGUMENTS = 64  # of a schema, in torch
+
+_BOOL_ALONE = "bool is int8 inside TensorRT, behind a cast, and cannot stand beside other dtypes"
 
 
 def resolve(spec: Spec) -> Op:
@@ -32,7 +61,7 @@ def resolve(spec: Spec) -> Op:
     located.problems.raise_if_any()
     if op is None:
         raise AssertionError("a spec without problems has a meaning")
-    cases.try_out(op, located)
+    trial.try_out(op, located)
     located.problems.raise_if_any()
     return op
 
@@ -41,7 +70,7 @@ def _op(located: Located) -> Op | None:
     form = located.form
     _names(located)
     schema = _schema(located)
-    kernel = sources.read(located, form.kernel.file, "kernel", "file")
+    kernel, helpers = sources.with_helpers(located, form.kernel.file, "kernel", "file")
     file, _, function = form.reference.partition(":")
     reference = kernel if file == form.kernel.file else sources.read(located, file, "reference")
     if schema is None:
@@ -51,12 +80,16 @@ def _op(located: Located) -> Op | None:
         _reference(located, reference, function, arguments)
     scope = _scope(arguments)
     checks = _checks(located, scope)
-    outputs = _outputs(located, schema, scope)
+    sizes = _sizes(located, scope)
+    outputs = _outputs(located, schema, scope, sizes)
+    _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
-    started = launch.resolve(located, scope, kernel)
+    started = launch.resolve(located, scope, kernel, partial(_dtype, located))
     _no_idle_arguments(located, arguments)
-    profiles = _profiles(located, arguments)
-    _tolerance(located, arguments)
+    # What follows is of the tests, and uses no argument up.
+    arguments = _with_ranges(located, arguments, scope)
+    profiles = _profiles(located, arguments, scope)
+    _tolerance(located, arguments, outputs)
     calls = cases.read(form.cases, arguments)
     cases.check(calls, arguments, located)
     if located.problems or not (kernel and reference):
@@ -69,14 +102,15 @@ def _op(located: Located) -> Op | None:
         schema=form.schema,
         arguments=arguments,
         outputs=outputs,
+        sizes=sizes,
         checks=checks,
         launch=started,
         kernel=kernel,
-        kernel_function=form.kernel.function,
+        helpers=helpers,
         reference=reference,
         reference_function=function,
         tolerance=form.tolerance,
-        cases=calls,
+        cases=(*calls, *cases.with_other_tensors(calls, arguments)),
         profiles=profiles,
         spec_path=PurePosixPath(located.spec.path.name),
         spec_text=located.spec.text,
@@ -105,8 +139,13 @@ def _names(located: Located) -> None:
 def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
     """Every name of a spec becomes a variable of one generated function, so each may mean one thing."""
     form = located.form
-    tensors = [*(a.name for a in arguments if isinstance(a, Tensor)), *form.outputs]
+    tensors = [*(a.name for a in arguments if isinstance(a, Tensor)), *form.outputs, *form.workspace]
     meanings = dict.fromkeys(names.of_tensors(tensors), "carries the shape or dtype of a tensor in generated code")
+    meanings |= {
+        names.presence(a.name): f"says whether {a.name} is given"
+        for a in arguments
+        if isinstance(a, Tensor) and a.optional
+    }
     for argument in arguments:
         if argument.name in meanings:
             message = f"'{argument.name}' {meanings[argument.name]}; choose another name"
@@ -114,17 +153,26 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
         meanings.setdefault(argument.name, "is an argument already")
     sections: list[tuple[str, Mapping[str, object], tuple[str, ...]]] = [
         ("is an output already", form.outputs, ("outputs",)),
+        ("is a size already", form.sizes, ("sizes",)),
+        ("is a buffer of the workspace already", form.workspace, ("workspace",)),
         ("is a let name already", form.let, ("let",)),
-        ("is a constexpr already", form.launch.constexpr, ("launch", "constexpr")),
     ]
     for meaning, section, path in sections:
-        for name, value in section.items():
-            if problem := names.problem_with_argument_name(name, expr.RESERVED):
-                located.problem(problem, *path, name, key=True)
-            elif name in meanings and value != name:  # BLOCK: BLOCK gives the kernel what has that name already
-                message = f"'{name}' {meanings[name]}; choose another name"
-                located.problem(message, *path, name, key=True)
-            meanings.setdefault(name, meaning)
+        _new_names(located, section, path, meanings)
+        meanings |= dict.fromkeys(section, meaning)
+    for i, launched in enumerate(form.launch):
+        _new_names(located, launched.constexpr, ("launch", i, "constexpr"), meanings)
+
+
+def _new_names(
+    located: Located, section: Mapping[str, object], path: tuple[str | int, ...], meanings: Mapping[str, str]
+) -> None:
+    for name, value in section.items():
+        if problem := names.problem_with_argument_name(name, expr.RESERVED):
+            located.problem(problem, *path, name, key=True)
+        elif name in meanings and value != name:  # BLOCK: BLOCK gives the kernel what has that name already
+            message = f"'{name}' {meanings[name]}; choose another name"
+            located.problem(message, *path, name, key=True)
 
 
 # --- schema, arguments, reference -----------------------------------------------------------------------------------
@@ -146,36 +194,82 @@ def _arguments(located: Located, schema: Schema) -> tuple[Tensor | Attribute, ..
             problem = names.problem_with_tensor_name(argument.name)
         located.problem(problem, "schema", offset=argument.offset)
         form = located.form.inputs.get(argument.name)
-        if argument.type.base is not Base.TENSOR:
-            arguments.append(Attribute(argument))
-        elif form or problem:
-            dtypes = form.dtypes if form else ()
-            if repeated := [name for name in dict.fromkeys(dtypes) if dtypes.count(name) > 1]:
-                located.problem(f"{repeated[0]} stands here twice; keep one", "inputs", argument.name, "dtypes")
-            arguments.append(Tensor(argument, form.rank if form else (0, 8), tuple(TABLE[name] for name in dtypes)))
-        else:
-            message = f"inputs says nothing of '{argument.name}'; add {argument.name}: {{rank: ..., dtypes: [...]}}"
+        described = argument.type.base in (Base.TENSOR, Base.SCALARTYPE)
+        if described and form is None and not problem:
+            rank = "rank: ..., " if argument.type.base is Base.TENSOR else ""
+            message = f"inputs says nothing of '{argument.name}'; add {argument.name}: {{{rank}dtypes: [...]}}"
             located.problem(message, "schema", offset=argument.offset)
-            arguments.append(Tensor(argument, (0, 8), ()))
+        dtypes, same_as = _dtypes(located, argument, form, schema) if described and form else ((), None)
+        if argument.type.base is not Base.TENSOR:
+            arguments.append(Attribute(argument, dtypes))
+            continue
+        if form and form.rank is None:
+            message = "missing key 'rank': the number of dimensions, such as 4, or [least, most]"
+            located.problem(message, "inputs", argument.name, key=True)
+        arguments.append(Tensor(argument, (form.rank if form else None) or (0, 8), dtypes, same_as))
     if len(arguments) > _MOST_ARGUMENTS:
         located.problem(f"torch takes {_MOST_ARGUMENTS} arguments, not {len(arguments)}; put some into lists", "schema")
-    tensors = [argument.name for argument in arguments if isinstance(argument, Tensor)]
-    if not tensors:
-        located.problem("the op has no tensor argument; a plugin needs one or more", "schema")
-    located.known(located.form.inputs, tensors, "tensor argument of the schema", "inputs")
+    tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+    if all(tensor.optional for tensor in tensors):
+        located.problem("the op has no tensor argument that is always given; a plugin needs one or more", "schema")
+    if sum(tensor.optional for tensor in tensors) > _MOST_OPTIONAL:
+        located.problem(f"more than {_MOST_OPTIONAL} optional tensors; split the op", "schema")
+    described_names = [a.name for a in arguments if isinstance(a, Tensor) or a.base is Base.SCALARTYPE]
+    located.known(located.form.inputs, described_names, "tensor argument of the schema", "inputs")
     return tuple(arguments)
+
+
+def _dtypes(
+    located: Located, argument: Argument, form: InputForm, schema: Schema
+) -> tuple[tuple[Dtype, ...], str | None]:
+    """The dtypes that an argument may have, and the tensor that it shares them with."""
+    path = ("inputs", argument.name)
+    if argument.type.base is Base.SCALARTYPE and (form.rank or form.range or form.dtype):
+        located.problem(f"'{argument.name}' is a dtype, of which dtypes: [...] is all there is to say", *path, key=True)
+    if (form.dtypes is None) == (form.dtype is None):
+        message = "say either dtypes: [...], or dtype: with another tensor's (x.dtype) or a single one"
+        located.problem(message, *path, key=True)
+    if form.dtype is None or form.dtypes is not None:
+        dtypes = form.dtypes or ()
+        if repeated := [name for name in dict.fromkeys(dtypes) if dtypes.count(name) > 1]:
+            located.problem(f"{repeated[0]} stands here twice; keep one", *path, "dtypes")
+        if "bool" in dtypes and len(set(dtypes)) > 1:
+            located.problem(f"{_BOOL_ALONE}; give it an argument of its own", *path, "dtypes")
+        return tuple(TABLE[name] for name in dtypes), None
+    tensor, _, what = form.dtype.partition(".")
+    if not what:
+        located.problem(problem_with_dtype(form.dtype), *path, "dtype")
+        return tuple(TABLE[name] for name in (form.dtype,) if name in TABLE), None
+    others = {a.name for a in schema.arguments if a.type.base is Base.TENSOR and not a.type.optional} - {argument.name}
+    other = located.form.inputs.get(tensor)
+    if what != "dtype" or tensor not in others or other is None or other.dtypes is None:
+        message = (
+            f"'{form.dtype}' is not the dtype of a tensor that is always given and lists its dtypes; write x.dtype"
+        )
+        located.problem(message, *path, "dtype")
+        return (), None
+    return tuple(TABLE[name] for name in other.dtypes), tensor
 
 
 def _unsupported(argument: Argument) -> str | None:
     kind = argument.type
     if kind.alias and kind.alias.endswith("!"):
-        return f"'{argument.name}' is written to; trtplug takes functional ops only: return a new tensor"
-    if kind.base is Base.TENSOR and (kind.is_list or kind.optional):
-        return f"'{argument.name}' is '{kind}'; trtplug takes plain Tensor arguments only"
-    if kind.base is not Base.TENSOR and (kind.base not in _ATTRIBUTE_KINDS or kind.optional):
-        return f"'{argument.name}' is '{kind}'; trtplug takes Tensor, int, float, bool, str and lists of them"
-    if kind.base is Base.STR and kind.is_list:
-        return f"'{argument.name}' is 'str[]'; no plugin field holds a list of strings, so use one str"
+        why = "torch's exporters drop what an op writes to, so that no engine would hold it"
+        return f"'{argument.name}' is written to; {why}: return a new tensor instead"
+    if kind.alias:
+        return f"'{argument.name}' is '{kind}', of which torch expects a view to be returned; write Tensor"
+    if kind.base is Base.TENSOR and argument.keyword_only:
+        return (
+            f"'{argument.name}' is a tensor by keyword only, which torch takes in no custom op; put it before the '*'"
+        )
+    if kind.base is Base.TENSOR and kind.is_list:
+        return f"'{argument.name}' is '{kind}'; a plugin has a fixed number of inputs, so give each a name"
+    if kind.base in (Base.STR, Base.SCALARTYPE) and kind.is_list:
+        return f"'{argument.name}' is '{kind}'; no plugin field holds such a list, so use one {kind.base.value}"
+    if kind.optional and argument.default and argument.default.value is not None:
+        return (
+            f"'{argument.name}' may be None and has another default; a plugin leaves out what is None, so write =None"
+        )
     return None
 
 
@@ -186,7 +280,7 @@ def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ..
     used = {node.name for node in nodes if isinstance(node, Value)}
     used |= {node.tensor for node in nodes if isinstance(node, Property)}
     for argument in arguments:
-        if argument.name not in used:
+        if argument.name not in used and not _unsupported(argument.argument):
             message = f"no check, output, let or kernel parameter uses '{argument.name}'; use it, or remove it"
             located.problem(message, "schema", offset=argument.argument.offset)
 
@@ -208,11 +302,13 @@ def _reference(located: Located, source: SourceFile, name: str, arguments: tuple
 
 
 def _scope(arguments: Iterable[Tensor | Attribute]) -> Scope:
-    scope = Scope(Site.SHAPE, tuple(argument.name for argument in arguments if isinstance(argument, Tensor)))
+    tensors = [argument for argument in arguments if isinstance(argument, Tensor)]
+    optional = tuple(tensor.name for tensor in tensors if tensor.optional)
+    scope = Scope(Site.SHAPE, tuple(tensor.name for tensor in tensors), optional=optional)
     for argument in arguments:
         if isinstance(argument, Attribute):
-            kind = _ATTRIBUTE_KINDS.get(argument.base)
-            scope = scope.with_value(argument.name, Kind(kind.scalar, argument.is_list) if kind else None)
+            kind = _ATTRIBUTE_KINDS[argument.base]
+            scope = scope.with_value(argument.name, Kind(kind.scalar, argument.is_list, argument.optional))
     return scope
 
 
@@ -222,12 +318,38 @@ def _checks(located: Located, scope: Scope) -> tuple[Check, ...]:
     for i, (text, message) in enumerate(located.form.checks):
         condition = located.expression(scope, text, (BOOL,), "a condition, such as x.ndim > 0", "checks", i, 0)
         if condition:
-            found.append(Check(condition, message))
+            found.append(Check(condition, message, _read_optionals(condition, scope)))
     return tuple(found)
 
 
-def _outputs(located: Located, schema: Schema, scope: Scope) -> tuple[Output, ...]:
+def _read_optionals(condition: Expr, scope: Scope) -> tuple[str, ...]:
+    """The optional tensors that a condition takes for given."""
+    read: set[str] = set()
+    asked: set[str] = set()
+    for node in walk(condition):
+        if isinstance(node, Property):
+            read.add(node.tensor)
+        elif isinstance(node, Call) and node.function in ("numel", "present") and isinstance(node.arguments[0], Value):
+            (asked if node.function == "present" else read).add(node.arguments[0].name)
+    return tuple(name for name in scope.optional if name in read - asked)
+
+
+def _sizes(located: Located, scope: Scope) -> tuple[Size, ...]:
+    sizes: list[Size] = []
+    for name, form in located.form.sizes.items():
+        wanted = "a size, such as numel(x)"
+        most = typical = located.expression(scope, form.most, (INT, DIM), wanted, "sizes", name, "most")
+        if form.typical is not None:
+            typical = located.expression(scope, form.typical, (INT, DIM), wanted, "sizes", name, "typical")
+        if most and typical:
+            sizes.append(Size(name, most, typical))
+    return tuple(sizes)
+
+
+def _outputs(located: Located, schema: Schema, scope: Scope, sizes: tuple[Size, ...]) -> tuple[Output, ...]:
     form = located.form.outputs
+    for size in located.form.sizes:
+        scope = scope.with_value(size, DIM)
     if len(schema.returns) != len(form):
         message = f"the schema returns {_count(len(schema.returns), 'tensor')}, outputs describes {len(form)}"
         located.problem(f"{message}; make them agree", "outputs", key=True)
@@ -240,19 +362,39 @@ def _outputs(located: Located, schema: Schema, scope: Scope) -> tuple[Output, ..
             located.problem(message, "schema", offset=returned.offset)
     outputs: list[Output] = []
     for name, output in form.items():
-        dtype = _output_dtype(located, name, output.dtype, scope)
+        dtype = _dtype(located, output.dtype, ("outputs", name, "dtype"), scope)
         wanted = "a shape, such as x.shape or [n, 4]"
         shape = located.expression(scope, output.shape, (DIMS,), wanted, "outputs", name, "shape")
+        if shape and not _counts_first(shape, {size.name for size in sizes}):
+            message = "a size that the kernels find out is a first dimension and no other, as in [count] + x.shape[1:]"
+            located.problem(message, "outputs", name, "shape")
         if dtype and shape:
-            outputs.append(Output(name, dtype, shape))
+            outputs.append(Output(name, dtype, shape, output.init == "zero"))
     return tuple(outputs)
 
 
-def _output_dtype(located: Located, name: str, text: str, scope: Scope) -> Expr | Dtype | None:
+def _counts_first(shape: Expr, sizes: set[str]) -> bool:
+    """Whether a shape reads sizes of `sizes` as its first item only: what lies behind it in memory must not move."""
+    reads = [node for node in walk(shape) if isinstance(node, Value) and node.name in sizes]
+    first = shape.items[0] if isinstance(shape, Items) and shape.items else None
+    return not reads or (len(reads) == 1 and first is reads[0])
+
+
+def _no_mixed_outputs(located: Located, arguments: tuple[Tensor | Attribute, ...], outputs: tuple[Output, ...]) -> None:
+    """Refuses an output that is a bool in some calls only."""
+    dtypes = {argument.name: {dtype.name for dtype in argument.dtypes} for argument in arguments}
+    for output in outputs:
+        nodes = () if isinstance(output.dtype, Dtype) else walk(output.dtype)
+        read = [getattr(node, "tensor", None) or node.name for node in nodes if isinstance(node, Property | Value)]
+        possible = {name for argument in read for name in dtypes.get(argument, ())}
+        if "bool" in possible and len(possible) > 1:
+            located.problem(f"{_BOOL_ALONE}; give it an output of its own", "outputs", output.name, "dtype")
+
+
+def _dtype(located: Located, text: str, path: tuple[str, ...], scope: Scope) -> Expr | Dtype | None:
     if text in TABLE:
         return TABLE[text]
-    path = ("outputs", name, "dtype")
-    if text.isidentifier():
+    if text.isidentifier() and text not in scope.names:
         close = difflib.get_close_matches(text, TABLE, n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"write x.dtype, or one of {', '.join(TABLE)}"
         located.problem(f"unknown dtype '{text}'; {hint}", *path)
@@ -263,7 +405,8 @@ def _output_dtype(located: Located, name: str, text: str, scope: Scope) -> Expr 
 # --- profile, tolerance ---------------------------------------------------------------------------------------------
 
 
-def _profiles(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> tuple[Profile, ...]:
+def _profiles(located: Located, arguments: tuple[Tensor | Attribute, ...], scope: Scope) -> tuple[Profile, ...]:
+    scope = replace(scope, site=Site.LAUNCH)
     ranks = {argument.name: argument.rank for argument in arguments if isinstance(argument, Tensor)}
     located.known(located.form.dynamic, ranks, "tensor argument of the schema", "dynamic")
     profiles: list[Profile] = []
@@ -272,13 +415,46 @@ def _profiles(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> tu
             if tensor in ranks and not 0 <= dimension < ranks[tensor][1]:
                 message = f"{tensor} has no dimension {dimension}; name one from 0 to {ranks[tensor][1] - 1}"
                 located.problem(message, "dynamic", tensor, dimension, key=True)
-            profiles.append(Profile(tensor, dimension, sizes))
+            if not isinstance(sizes, str):
+                profiles.append(Profile(tensor, dimension, sizes))
+            elif tied := located.expression(scope, sizes, (INT, DIM), "a dimension", "dynamic", tensor, dimension):
+                profiles.append(Profile(tensor, dimension, tied))
     return tuple(profiles)
 
 
-def _tolerance(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
-    used = {dtype.name for argument in arguments if isinstance(argument, Tensor) for dtype in argument.dtypes}
-    if missing := sorted(used - set(located.form.tolerance)):
+def _with_ranges(
+    located: Located, arguments: tuple[Tensor | Attribute, ...], scope: Scope
+) -> tuple[Tensor | Attribute, ...]:
+    """The arguments with the values that tests draw for them."""
+    scope = replace(scope, site=Site.LAUNCH)
+    found: list[Tensor | Attribute] = []
+    for argument in arguments:
+        form = located.form.inputs.get(argument.name)
+        if isinstance(argument, Tensor) and form and form.range:
+            ends = [
+                located.expression(scope, text, (INT, DIM, FLOAT), "a number", "inputs", argument.name, "range", i)
+                for i, text in enumerate(form.range)
+            ]
+            integers = [dtype.name for dtype in argument.dtypes if not dtype.is_float]
+            if "bool" in integers:
+                located.problem("bools are drawn from both; remove the range", "inputs", argument.name, "range")
+            for i, end in enumerate(ends):
+                if integers and end and end.kind == FLOAT:
+                    message = f"{argument.name} may be {integers[0]}, and then holds no fractions; write a whole number"
+                    located.problem(message, "inputs", argument.name, "range", i)
+            if ends[0] and ends[1]:
+                argument = argument._replace(range=(ends[0], ends[1]))
+        found.append(argument)
+    return tuple(found)
+
+
+def _tolerance(located: Located, arguments: tuple[Tensor | Attribute, ...], outputs: tuple[Output, ...]) -> None:
+    """Floats are compared within what the inputs' dtypes allow, or what their own does if no input is a float."""
+    used = {dtype for argument in arguments if isinstance(argument, Tensor) for dtype in argument.dtypes}
+    if not any(dtype.is_float for dtype in used):
+        used = {output.dtype for output in outputs if isinstance(output.dtype, Dtype)}
+        used |= {dtype for argument in arguments if isinstance(argument, Attribute) for dtype in argument.dtypes}
+    if missing := sorted({dtype.name for dtype in used if dtype.is_float} - set(located.form.tolerance)):
         message = f"no tolerance for {', '.join(missing)}; add one for each dtype of the inputs"
         located.problem(message, "tolerance", key=True)
 

@@ -71,18 +71,20 @@ def test_new_reads_a_kernel_without_importing_it(trtplug: Run) -> None:
     assert trtplug("new", "scaled", "--from", "kernels.py:scale_rows").code == 0
     assert _tree() == {"kernels.py", "specs/kernels.py", "specs/scaled.yaml", "specs/scaled_reference.py"}
     op = resolve.resolve(spec.load(Path("specs/scaled.yaml")))
-    assert op.schema == "(Tensor x, Tensor w, float eps=1) -> Tensor"
+    assert op.schema == "(Tensor x, Tensor w, float eps=1e-5) -> Tensor"
     assert [output.name for output in op.outputs] == ["out"]
+    assert trtplug("check", "specs/scaled.yaml").out == "specs/scaled.yaml: ok\n"
+    assert trtplug("build", "specs/scaled.yaml").code == 0
     text = Path("specs/scaled.yaml").read_text()
     expressions = dict(re.findall(r"^    (\w+): (.+) # guess: .+$", text, re.MULTILINE))
     assert expressions == {
         "X": "x",
         "out_ptr": "out",
         "W": "w",
-        "stride_row": "1",
-        "n_elements": "numel(out)",
+        "stride_row": '"strides(x.shape)[-2]"',
+        "n_elements": "numel(x)",
         "eps": "eps",
-        "BLOCK": "1024",
+        "BLOCK": '"next_power_of_2(x.shape[-1])"',
         "ACTIVATION": "\"'none'\"",
     }
 
@@ -94,7 +96,7 @@ def test_new_reads_a_kernel_without_importing_it(trtplug: Run) -> None:
         ("absent.py:kernel", "cannot read absent.py: No such file or directory"),
         ("kernels.py:scale_row", "kernels.py has no @triton.jit function 'scale_row'; it has scale_rows"),
         ("broken.py:kernel", "broken.py:2:1: no Python"),
-        ("idle.py:idle", "idle must load from one parameter and store to another, and does not seem to"),
+        ("idle.py:idle", "idle stores to none of its parameters; name the kernel that writes the result by tl.store"),
     ],
 )
 def test_new_says_what_is_wrong_with_a_kernel(trtplug: Run, source: str, message: str) -> None:

@@ -254,8 +254,8 @@ def test_a_folder_that_is_no_package_is_refused(tmp_path: Path, trtplug: Callabl
     result = trtplug("verify", tmp_path, "absent.yaml")
     assert result.code == 2
     assert result.err.splitlines() == [
-        f"{tmp_path}:1:1: no package of trtplug: it has a pyproject.toml and one src/*/spec.yaml; "
-        "name a spec or such a folder",
+        f"{tmp_path}:1:1: no package of trtplug: it has a pyproject.toml and one src/*/spec.yaml, "
+        "or one in src/*/* for each op; name a spec or such a folder",
         "absent.yaml:1:1: cannot read the spec: No such file or directory; check the path",
         "2 problems; nothing was written",
     ]

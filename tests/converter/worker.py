@@ -7,8 +7,10 @@ A process of its own, since the stand-ins of tests.harness.no_gpu last. A new mo
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import logging
+import operator
 import os
 import sys
 import traceback
@@ -22,6 +24,7 @@ os.environ["TRITON_INTERPRET"] = "1"  # lowering may run the op on constants
 import tensorrt_rtx as trt
 import torch
 
+from tests.converter.plan import fields
 from tests.harness import no_gpu, rtx_bridge
 from tests.harness.dry_run import dry_run
 
@@ -35,6 +38,7 @@ class Built:
 
     plugins: list[list[str]] = field(default_factory=list)  # name, version, namespace, attributes
     given: list[str] = field(default_factory=list)  # the attributes of the calls in the model
+    fields: list[list[tuple[str, str, str]]] = field(default_factory=list)  # of the plugins in the engine
     layers: list[str] = field(default_factory=list)
     inputs: list[list[int]] = field(default_factory=list)
     names_plugin: bool = False
@@ -45,11 +49,28 @@ class Package:
 
     def __init__(self, folder: Path) -> None:
         (self.name,) = (path.parent.name for path in folder.glob("src/*/plugin.py"))
-        sys.path[:0] = [str(folder / "src"), str(folder / "tests")]
-        self.calls: Any = importlib.import_module("calls")
+        sys.path.insert(0, str(folder / "src"))
+        self.calls: Any = importlib.import_module(f"{_as_package(folder / 'tests')}.calls")
         self.op = self.calls.OP.default
         self.parameters = [argument.name for argument in self.op._schema.arguments]
         self.positional = [argument.name for argument in self.op._schema.arguments if not argument.kwarg_only]
+        self.outputs = len(self.op._schema.returns)
+        self.optional = [name for name in self.calls.TENSORS if str(self._argument(name).type).startswith("Optional")]
+
+    def _argument(self, name: str) -> Any:
+        return next(argument for argument in self.op._schema.arguments if argument.name == name)
+
+    def attributes(self, call: dict[str, Any]) -> str:
+        """What a plugin of this call keeps."""
+        kept = {name: value for name, value in call.items() if name not in self.calls.TENSORS}
+        return repr(_immutable(kept) | {f"has_{name}": call[name] is not None for name in self.optional})
+
+    def after(self, call: dict[str, Any]) -> list[Any]:
+        """For each output an operator that TensorRT knows and that takes it."""
+        names = [name for name in call if name not in self.positional]
+        result = self.op(*(call[name] for name in self.positional), **{name: call[name] for name in names})
+        outputs = result if isinstance(result, tuple) else (result,)
+        return [_operator(output.dtype) for output in outputs]
 
     def dtypes(self) -> list[Dtypes]:
         return list(self.calls.DTYPES)
@@ -62,6 +83,7 @@ class Package:
     def inputs(self, torch_tensorrt: Any, dtypes: Dtypes) -> list[Any]:
         """The optimisation profile as Torch-TensorRT takes it."""
         usual = self.call(self.calls.USUAL, dtypes)
+        given = {name: usual[name] for name in self.calls.TENSORS}
         return [
             torch_tensorrt.Input(
                 min_shape=getattr(self.calls.LEAST, name),
@@ -69,36 +91,59 @@ class Package:
                 max_shape=getattr(self.calls.MOST, name),
                 dtype=value.dtype,
             )
-            for name, value in usual.items()
-            if isinstance(value, torch.Tensor)
+            for name, value in given.items()
         ]
+
+    def fixed_inputs(self, torch_tensorrt: Any, call: dict[str, Any]) -> list[Any]:
+        """The tensors of a call as Torch-TensorRT takes them, their sizes fixed."""
+        given = [call[name] for name in self.calls.TENSORS if call[name] is not None]
+        return [torch_tensorrt.Input(shape=tuple(tensor.shape), dtype=tensor.dtype) for tensor in given]
+
+
+def _as_package(folder: Path) -> str:
+    """Imports a folder under a name of its own, since `tests` is this repository's."""
+    name = "generated_tests"
+    found = importlib.util.spec_from_file_location(name, folder / "__init__.py")
+    assert found is not None
+    sys.modules[name] = importlib.util.module_from_spec(found)
+    return name
 
 
 class Model(torch.nn.Module):
     """Calls the op with some arguments fixed, some given by name, then an operator that TensorRT knows."""
 
     def __init__(
-        self, package: Package, call: dict[str, Any], keywords: Sequence[str] = (), constant: str = ""
+        self,
+        package: Package,
+        call: dict[str, Any],
+        keywords: Sequence[str] = (),
+        constants: Sequence[str] = (),
+        parameters: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.op = package.op
-        self.names = [name for name, value in call.items() if isinstance(value, torch.Tensor) and name != constant]
-        self.fixed = {name: value for name, value in call.items() if not isinstance(value, torch.Tensor)}
+        self.attributes = package.attributes(call)
+        self.after = package.after(call)
+        self.constants = (*constants, *parameters)
+        tensors = [name for name in package.calls.TENSORS if call[name] is not None]
+        self.names = [name for name in tensors if name not in self.constants]
+        self.fixed = {name: value for name, value in call.items() if name not in tensors}
         names = package.positional
         # What follows an argument by name is by name too.
         first = next((i for i, name in enumerate(names) if name in keywords), len(names))
         self.positional = names[:first]
         self.keywords = [name for name in call if name not in self.positional]
-        self.constant = constant
-        if constant:
-            self.register_buffer("constant_input", call[constant])
+        for name in constants:
+            self.register_buffer(f"constant_{name}", call[name])
+        for name in parameters:
+            self.register_parameter(f"constant_{name}", torch.nn.Parameter(call[name], requires_grad=False))
 
-    def forward(self, a: torch.Tensor, b: Tensor = None, c: Tensor = None, d: Tensor = None) -> Any:
-        given = {**self.fixed, **dict(zip(self.names, (a, b, c, d), strict=False))}
-        if self.constant:
-            given[self.constant] = self.constant_input
+    def forward(self, a: Tensor = None, b: Tensor = None, c: Tensor = None) -> Any:
+        given = {**self.fixed, **dict(zip(self.names, (a, b, c), strict=False))}
+        given |= {name: getattr(self, f"constant_{name}") for name in self.constants}
         result = self.op(*(given[name] for name in self.positional), **{name: given[name] for name in self.keywords})
-        return tuple(_doubled(output) for output in result) if isinstance(result, tuple) else _doubled(result)
+        outputs = result if isinstance(result, tuple) else (result,)
+        return tuple(op(output, **more) for (op, more), output in zip(self.after, outputs, strict=True))
 
 
 class Two(torch.nn.Module):
@@ -108,14 +153,27 @@ class Two(torch.nn.Module):
         super().__init__()
         self.first, self.second = first, second
 
-    def forward(self, a: torch.Tensor, b: Tensor = None, c: Tensor = None, d: Tensor = None) -> Any:
-        tensors = [tensor for tensor in (a, b, c, d) if tensor is not None]
+    def forward(
+        self,
+        a: Tensor = None,
+        b: Tensor = None,
+        c: Tensor = None,
+        d: Tensor = None,
+        e: Tensor = None,
+        f: Tensor = None,
+    ) -> Any:
+        tensors = [tensor for tensor in (a, b, c, d, e, f) if tensor is not None]
         count = len(self.first.names)
         return self.first(*tensors[:count]), self.second(*tensors[count:])
 
 
-def _doubled(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor + tensor
+def _operator(dtype: torch.dtype) -> tuple[Any, dict[str, Any]]:
+    """An operator that TensorRT has and that takes a tensor of this dtype, and its further arguments."""
+    if dtype == torch.bool:
+        return torch.ops.aten.logical_not.default, {}
+    if dtype.is_floating_point:
+        return torch.ops.aten.abs.default, {}
+    return torch.ops.aten._to_copy.default, {"dtype": torch.float32}
 
 
 class Bench:
@@ -137,11 +195,19 @@ class Bench:
         """Registers the package's converter."""
         importlib.import_module(f"{self.package.name}.converter")
 
-    def compile(self, model: torch.nn.Module, inputs: Sequence[Any], plugins: int) -> Built:
-        """The model through torch_tensorrt.compile, down to an engine."""
-        rtx_bridge.install(plugins)
+    def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], plugins: int, dynamic: bool) -> Built:
+        """The model of these calls through Torch-TensorRT's compiler, down to an engine."""
+        rtx_bridge.install(plugins * self.package.outputs)
+        parts = [part for part in model.modules() if isinstance(part, Model)]
+        names = [name for part in parts for name in part.names]
+        given = [call[name] for part, call in zip(parts, calls, strict=True) for name in part.names]
+        sizes: list[dict[int, Any]] = [{} for _ in given]
+        for tensor, dimension, least, most in self.package.calls.DYNAMIC if dynamic else ():
+            sizes[names.index(tensor)][dimension] = torch.export.Dim.DYNAMIC(min=least, max=most)
+        # Exported here, since torch_tensorrt.compile takes dimensions that are tied to each other for independent.
+        program = torch.export.export(model.eval(), tuple(given), dynamic_shapes=tuple(sizes))
         try:
-            self.torch_tensorrt.compile(model.eval(), ir="dynamo", inputs=list(inputs), min_block_size=1)
+            self.torch_tensorrt.dynamo.compile(program, tuple(given), min_block_size=1)
         except no_gpu.EngineBuilt as built:
             return self._described(self.networks[-1], built.plan, model)
         raise AssertionError("the compilation ended without an engine")
@@ -151,7 +217,7 @@ class Bench:
         from torch_tensorrt.dynamo._settings import CompilationSettings
         from torch_tensorrt.dynamo.conversion._TRTInterpreter import TRTInterpreter
 
-        rtx_bridge.install(1)
+        rtx_bridge.install(self.package.outputs)
         graph = by_hand(self.package, model)
         interpreter = TRTInterpreter(graph, list(inputs), compilation_settings=CompilationSettings(min_block_size=1))
         try:
@@ -162,18 +228,22 @@ class Bench:
 
     def _described(self, network: Any, plan: bytes, model: torch.nn.Module) -> Built:
         plugins = rtx_bridge.plugins_of(network)
-        assert len(rtx_bridge.plugin_layers(network)) == len(plugins)
+        assert len(rtx_bridge.plugin_layers(network)) == len(plugins) * self.package.outputs
         layers = [network.get_layer(i) for i in range(network.num_layers)]
         return Built(
             plugins=[[p.plugin_name, p.plugin_version, p.plugin_namespace, repr(self._attributes(p))] for p in plugins],
-            given=[repr(_immutable(part.fixed)) for part in model.modules() if isinstance(part, Model)],
+            given=[part.attributes for part in model.modules() if isinstance(part, Model)],
+            fields=[
+                [(each.name, each.type, each.data) for each in found[1:]] for found in fields(plan, first="passenger")
+            ],
             layers=[str(layer.type).split(".")[-1] for layer in layers],
             inputs=[list(network.get_input(i).shape) for i in range(network.num_inputs)],
             names_plugin=all(p.plugin_name.encode() in plan for p in plugins),
         )
 
     def _attributes(self, plugin: Any) -> dict[str, Any]:
-        return {name: getattr(plugin, name) for name in self.package.parameters if name in vars(plugin)}
+        names = [*self.package.parameters, *(f"has_{name}" for name in self.package.optional)]
+        return {name: getattr(plugin, name) for name in names if name in vars(plugin)}
 
 
 class _Lines(logging.Handler):
@@ -190,8 +260,8 @@ class _Lines(logging.Handler):
 def positional(bench: Bench, dtypes: Dtypes) -> Built:
     """Every argument by position, dynamic sizes."""
     package = bench.package
-    model = Model(package, package.call(package.calls.USUAL, dtypes))
-    return bench.compile(model, package.inputs(bench.torch_tensorrt, dtypes), plugins=1)
+    call = package.call(package.calls.USUAL, dtypes)
+    return bench.compile(Model(package, call), [call], plugins=1, dynamic=True)
 
 
 def keywords(bench: Bench, dtypes: Dtypes) -> Built:
@@ -204,13 +274,35 @@ def keywords(bench: Bench, dtypes: Dtypes) -> Built:
     return bench.interpret(model, inputs)
 
 
-def constant(bench: Bench, dtypes: Dtypes) -> Built:
-    """The first tensor is a constant of the model; a graph as exported, since lowering would run the op on it."""
+def cases(bench: Bench, dtypes: Dtypes) -> list[Built]:
+    """Each case of the spec, and so each value of an attribute in it, and each choice of the optional tensors."""
+    package = bench.package
+    calls = [package.call(case, dtypes) for case in package.calls.CASES]
+    return [
+        bench.interpret(Model(package, call), package.fixed_inputs(bench.torch_tensorrt, call))
+        for call in calls
+        if all(value.numel() for value in call.values() if isinstance(value, torch.Tensor))
+    ]
+
+
+def constants(bench: Bench, dtypes: Dtypes) -> list[Built]:
+    """One tensor after another is a constant of the model; graphs as exported, since lowering might run the op."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
-    first = next(name for name, value in call.items() if isinstance(value, torch.Tensor))
-    inputs = package.inputs(bench.torch_tensorrt, dtypes)
-    return bench.interpret(Model(package, call, constant=first), inputs[1:])
+    inputs = dict(zip(package.calls.TENSORS, package.inputs(bench.torch_tensorrt, dtypes), strict=True))
+    return [
+        bench.interpret(Model(package, call, constants=[name]), [inputs[other] for other in inputs if other != name])
+        for name in inputs
+    ]
+
+
+def parameters(bench: Bench, dtypes: Dtypes) -> Built | None:
+    """All tensors but the first are parameters of the model, as weights are."""
+    package = bench.package
+    call = package.call(package.calls.USUAL, dtypes)
+    _, *others = package.calls.TENSORS
+    model = Model(package, call, parameters=others)
+    return bench.compile(model, [call], plugins=1, dynamic=False) if others else None
 
 
 def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
@@ -219,20 +311,19 @@ def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
     first = package.call(package.calls.USUAL, dtypes)
     second = next(call for call in (package.call(case, dtypes) for case in package.calls.CASES) if _differ(first, call))
     model = Two(Model(package, first), Model(package, second))
-    tensors = [value for call in (first, second) for value in call.values() if isinstance(value, torch.Tensor)]
-    inputs = [bench.torch_tensorrt.Input(shape=tuple(t.shape), dtype=t.dtype) for t in tensors]
-    return bench.compile(model, inputs, plugins=2)
+    return bench.compile(model, [first, second], plugins=2, dynamic=False)
 
 
 def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
     """A dry run, and what the package logged meanwhile."""
     package = bench.package
-    model = Model(package, package.call(package.calls.USUAL, dtypes)).eval()
+    call = package.call(package.calls.USUAL, dtypes)
+    model = Model(package, call).eval()
     lines = _Lines()
     logger = logging.getLogger(package.name)
     logger.addHandler(lines)
     try:
-        found = dry_run(bench.torch_tensorrt, model, package.inputs(bench.torch_tensorrt, dtypes))
+        found = dry_run(bench.torch_tensorrt, model, package.fixed_inputs(bench.torch_tensorrt, call))
     finally:
         logger.removeHandler(lines)
     return {**asdict(found), "log": lines.lines}
@@ -244,8 +335,8 @@ def by_hand(package: Package, model: Model, unknown: str = "") -> torch.fx.Graph
     call: dict[str, Any] = dict(model.fixed)
     for name in model.names:
         call[name] = graph.placeholder(name)
-    if model.constant:
-        call[model.constant] = graph.get_attr("constant_input")
+    for name in model.constants:
+        call[name] = graph.get_attr(f"constant_{name}")
     if unknown:
         size = graph.call_function(torch.ops.aten.sym_size.int, (call[model.names[0]], 0))
         call[unknown] = [size, size] if isinstance(call[unknown], (list, tuple)) else size
@@ -253,8 +344,9 @@ def by_hand(package: Package, model: Model, unknown: str = "") -> torch.fx.Graph
     result = graph.call_function(package.op, positional, {name: call[name] for name in model.keywords})
     outputs = [result]
     if len(package.op._schema.returns) > 1:
-        outputs = [graph.call_function(_getitem, (result, i)) for i in range(len(package.op._schema.returns))]
-    graph.output(tuple(graph.call_function(torch.ops.aten.add.Tensor, (output, output)) for output in outputs))
+        outputs = [graph.call_function(operator.getitem, (result, i)) for i in range(len(package.op._schema.returns))]
+    after = zip(model.after, outputs, strict=True)
+    graph.output(tuple(graph.call_function(op, (output,), more) for (op, more), output in after))
     return torch.fx.GraphModule(model, graph)
 
 
@@ -269,6 +361,7 @@ def declined(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
         lines = _Lines()
         logger = logging.getLogger(package.name)
         logger.addHandler(lines)
+        importlib.import_module(f"{package.name}.converter")._warn_once.cache_clear()
         graph = by_hand(package, model, unknown=name)
         (node,) = (node for node in graph.graph.nodes if node.target == package.op)
         answers[name] = {"converter": node in DYNAMO_CONVERTERS, "log": lines.lines}
@@ -280,16 +373,21 @@ def _immutable(call: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in call.items()}
 
 
-def _getitem(values: Sequence[Any], i: int) -> Any:
-    return values[i]
-
-
 def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
     pairs = zip(first.values(), second.values(), strict=True)
     return any(not isinstance(one, torch.Tensor) and one != other for one, other in pairs)
 
 
-MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (positional, keywords, constant, two_calls, coverage, declined)
+MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (
+    positional,
+    keywords,
+    cases,
+    constants,
+    parameters,
+    two_calls,
+    coverage,
+    declined,
+)
 
 
 def main(folder: str, way: str) -> None:
@@ -312,6 +410,8 @@ def _attempt(model: Callable[[Bench, Dtypes], Any], bench: Bench, dtypes: Dtypes
         result = model(bench, dtypes)
     except Exception:
         return {"error": traceback.format_exc()}
+    if isinstance(result, list):
+        return [asdict(built) for built in result]
     return asdict(result) if isinstance(result, Built) else result
 
 

@@ -1,9 +1,9 @@
 """Everything that needs a GPU, in one table: ``python -m tests.gpu [SPEC ...] [--output FILE]``, in this folder's root.
 
-Each spec (default: specs/circ_pad.yaml) becomes a wheel, is installed into a temporary folder, and its generated
-tests run from there with the compiled kernel. Circular padding is then compiled by Torch-TensorRT inside the tutorial's
-model, and measured beside the tutorial's kernel. A row that could not run says why; one that failed makes the exit
-code 1.
+Each spec (default: all of specs/) becomes a wheel, is installed into a temporary folder, and its generated tests run
+from there with the compiled kernel, those of several specs side by side. Circular padding is then compiled by
+Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not run says
+why; one that failed makes the exit code 1.
 
 Besides PyTorch with CUDA and Triton it takes the requirements of trtplug, build, hatchling, pytest, onnx, onnxscript,
 and CuPy, and for the rows with engines torch-tensorrt or torch-tensorrt-rtx. docs/gpu-results.md has the latest table
@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib.util
+import os
 import platform
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +42,7 @@ class Measurement:
     alone: bool
 
 
-MEASURED = {
+MEASURED: dict[str, tuple[Measurement, ...]] = {
     "circular_pad": (
         Measurement("tests.gpu.engine", needs="torch_tensorrt", alone=False),
         Measurement("tests.gpu.speed", needs="cupy", alone=True),
@@ -61,32 +63,38 @@ def measure(installed: Installed, measurement: Measurement) -> list[Row]:
     return rows
 
 
-def of_spec(path: Path) -> list[Row]:
-    """All rows of one spec."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        row, installed = install(path, Path(folder))
-        if installed is None:
-            return [row]
-        measured = MEASURED.get(installed.op.names.op, ())
-        tests = [pool.submit(run_test, installed, name) for name in TESTS]
-        beside = [pool.submit(measure, installed, measurement) for measurement in measured if not measurement.alone]
-        rows = [row, *(test.result() for test in tests), *(row for rows in beside for row in rows.result())]
-        for measurement in measured:
-            if measurement.alone:
-                rows += measure(installed, measurement)
+def of_specs(paths: Sequence[Path]) -> list[Row]:
+    """All rows: what may run side by side first, then what wants the GPU to itself."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        works = [Path(folder, str(i)) for i in range(len(paths))]
+        for work in works:
+            work.mkdir()
+        results = list(pool.map(install, paths, works))
+        started: list[tuple[Row, list[Future[list[Row]]]]] = []
+        for row, installed in results:
+            tests = [pool.submit(run_test, installed, name) for name in TESTS] if installed else []
+            measured = [pool.submit(measure, installed, m) for m in _measured(installed) if not m.alone and installed]
+            started.append((row, [*tests, *measured]))
+        rows = [row for first, futures in started for row in (first, *(r for f in futures for r in f.result()))]
+        for _, installed in results:
+            rows += [row for m in _measured(installed) if m.alone and installed for row in measure(installed, m)]
         return rows
+
+
+def _measured(installed: Installed | None) -> tuple[Measurement, ...]:
+    return MEASURED.get(installed.op.names.op, ()) if installed else ()
 
 
 def main() -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description="What needs a GPU, in one table.")
-    parser.add_argument("specs", nargs="*", type=Path, default=[ROOT / "specs" / "circ_pad.yaml"])
+    parser.add_argument("specs", nargs="*", type=Path, default=sorted((ROOT / "specs").glob("*.yaml")))
     parser.add_argument("--output", type=Path, help="write the table to this Markdown file")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         print("no CUDA device: nothing was run", file=sys.stderr)
         return 1
-    rows = [row for path in arguments.specs for row in of_spec(path)]
+    rows = of_specs(arguments.specs)
     count = {result: sum(row.result == result for row in rows) for result in (FAILED, NOT_RUN)}
     text = (
         f"{datetime.date.today()}, {torch.cuda.get_device_name()}, Python {platform.python_version()}, "

@@ -5,8 +5,9 @@ into the plugin registered as ROIAlign_TRT, and it does so in empty networks alo
 RoiAlign nodes on constants, the carriers. add_plugin_v3 seats the real plugin in the next carrier and connects the real
 inputs in place of the constants, which then die as unused. All of it is public API.
 
-A carrier takes at most three inputs, no shape inputs, and gives one output. One that stays empty would crash the
-builder, so the number of plugins in each network must be known before the network is made.
+A carrier takes at most three inputs, no shape inputs, and gives one output. A plugin of several outputs sits in as many
+carriers: each runs all of it, gives one output, and lets the others go into a spare buffer. A carrier that stays empty
+would crash the builder, so the number of outputs in each network must be known before the network is made.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import Any
 
 import numpy as np
 import tensorrt_rtx as trt
+import torch
 
 _NAME, _VERSION = "ROIAlign_TRT", "2"
 _MOST_INPUTS = 3
+_SPARE_BYTES = 2**24  # of an output that a carrier does not give; far more than any test writes
 _PASSENGER = "passenger"  # the field that names the real plugin inside an engine
 _SEPARATOR = "\n"
 
@@ -29,6 +32,7 @@ class _Seat:
 
     plugin: Any = None
     inputs: int = _MOST_INPUTS
+    output: int = 0  # the one of the plugin's that the carrier gives
 
 
 class _Carrier(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.IPluginV3OneRuntime):  # type: ignore[misc]
@@ -43,34 +47,41 @@ class _Carrier(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.I
         self.num_outputs = 1
         self.timing_cache_id = ""  # never cached: the key would not know which plugin is inside
         self.seat = seat
+        self._spare: list[torch.Tensor] = []
 
     def get_capability_interface(self, kind: Any) -> _Carrier:
         return self
 
     def clone(self) -> _Carrier:
         seat = self.seat
-        return _Carrier(seat if seat.plugin is None else _Seat(seat.plugin.clone(), seat.inputs))
+        return _Carrier(seat if seat.plugin is None else _Seat(seat.plugin.clone(), seat.inputs, seat.output))
 
     def attach_to_context(self, context: Any) -> _Carrier:
-        return _Carrier(_Seat(self.seat.plugin.attach_to_context(context), self.seat.inputs))
+        seat = self.seat
+        return _Carrier(_Seat(seat.plugin.attach_to_context(context), seat.inputs, seat.output))
 
     def get_output_data_types(self, input_types: Any) -> Any:
         if self.seat.plugin is None:
             return [input_types[0]]
-        return self.seat.plugin.get_output_data_types(self._own(input_types))
+        types = self.seat.plugin.get_output_data_types(self._own(input_types))
+        return [types[self.seat.output]]
 
     def get_output_shapes(self, inputs: Any, shape_inputs: Any, builder: Any) -> Any:
         if self.seat.plugin is None:
             return [trt.DimsExprs(inputs[0])]
-        return self.seat.plugin.get_output_shapes(self._own(inputs), [], builder)
+        shapes = self.seat.plugin.get_output_shapes(self._own(inputs), [], builder)
+        return [shapes[self.seat.output]]
 
     def supports_format_combination(self, pos: int, in_out: Any, num_inputs: int) -> bool:
         own = self.seat.inputs
         if own <= pos < num_inputs:  # a constant
             return bool(in_out[pos].desc.format == trt.TensorFormat.LINEAR)
-        described = [*in_out[:own], *in_out[num_inputs:]]
-        at = pos if pos < own else pos - (num_inputs - own)
-        return bool(self.seat.plugin.supports_format_combination(at, described, own))
+        if pos < own:
+            return bool(self.seat.plugin.supports_format_combination(pos, list(in_out[: pos + 1]), own))
+        types = self.seat.plugin.get_output_data_types([tensor.desc.type for tensor in in_out[:own]])
+        before = [_dense(dtype) for dtype in types[: self.seat.output]]
+        described = [*in_out[:own], *before, in_out[pos]]
+        return bool(self.seat.plugin.supports_format_combination(len(described) - 1, described, own))
 
     def get_workspace_size(self, inputs: Any, outputs: Any) -> int:
         return int(self.seat.plugin.get_workspace_size(self._own(inputs), outputs))
@@ -90,11 +101,17 @@ class _Carrier(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.I
     def enqueue(
         self, input_desc: Any, output_desc: Any, inputs: Any, outputs: Any, workspace: int, stream: int
     ) -> None:
-        self.seat.plugin.enqueue(self._own(input_desc), output_desc, self._own(inputs), outputs, workspace, stream)
+        count = self.seat.plugin.num_outputs
+        if count > 1 and not self._spare:
+            self._spare = [torch.empty(_SPARE_BYTES, dtype=torch.uint8, device="cuda") for _ in range(count)]
+        addresses = [spare.data_ptr() for spare in self._spare] or list(outputs)
+        addresses[self.seat.output] = outputs[0]
+        self.seat.plugin.enqueue(self._own(input_desc), output_desc, self._own(inputs), addresses, workspace, stream)
 
     def get_fields_to_serialize(self) -> Any:
         plugin = self.seat.plugin
-        words = (plugin.plugin_name, plugin.plugin_version, plugin.plugin_namespace, str(self.seat.inputs))
+        numbers = (str(self.seat.inputs), str(self.seat.output))
+        words = (plugin.plugin_name, plugin.plugin_version, plugin.plugin_namespace, *numbers)
         # Fields do not keep their memory alive.
         self._inner = plugin.get_fields_to_serialize()
         self._words = np.frombuffer(_SEPARATOR.join(words).encode(), dtype=np.int8)
@@ -122,12 +139,31 @@ class _CarrierCreator(trt.IPluginCreatorV3One):  # type: ignore[misc]
             self.empty.append(_Seat())
             return _Carrier(self.empty[-1])
         text = np.array(passenger.data).astype(np.int8).tobytes().decode().rstrip("\0")
-        plugin, version, namespace, inputs = text.split(_SEPARATOR)
+        plugin, version, namespace, inputs, output = text.split(_SEPARATOR)
         creator = trt.get_plugin_registry().get_creator(plugin, version, namespace)
         if creator is None:
             raise RuntimeError(f"the engine holds plugin {plugin!r} of {namespace!r}, which is not registered here")
         kept = trt.PluginFieldCollection(list(given.values()))
-        return _Carrier(_Seat(creator.create_plugin(name, kept, phase), int(inputs)))
+        return _Carrier(_Seat(creator.create_plugin(name, kept, phase), int(inputs), int(output)))
+
+
+class _Layers:
+    """What stands for a plugin's layer: its carriers, one for each output."""
+
+    def __init__(self, carriers: list[Any]) -> None:
+        self._carriers = carriers
+
+    @property
+    def name(self) -> str:
+        return str(self._carriers[0].name)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        for i, carrier in enumerate(self._carriers):
+            carrier.name = f"{name}:{i}"
+
+    def get_output(self, i: int) -> Any:
+        return self._carriers[i].get_output(0)
 
 
 @dataclass
@@ -144,7 +180,7 @@ class _Bridge:
     """The patched entry points of TensorRT-RTX, and the networks that they made."""
 
     def __init__(self) -> None:
-        self.plugins = 0
+        self.carriers = 0
         self._creator = _CarrierCreator()
         self._logger = trt.Logger(trt.Logger.WARNING)
         self._networks: dict[int, _Bridged] = {}
@@ -164,11 +200,11 @@ class _Bridge:
 
     def create_network(self, builder: Any, *flags: Any) -> Any:
         network = self._create_network(builder, *flags)
-        if not self.plugins:
+        if not self.carriers:
             return network
         self._creator.empty.clear()
         parser = trt.OnnxParser(network, self._logger)
-        if not parser.parse(_carriers(self.plugins)):
+        if not parser.parse(_carriers(self.carriers)):
             raise RuntimeError([parser.get_error(i).desc() for i in range(parser.num_errors)])
         layers = plugin_layers(network)
         for layer in layers:
@@ -178,22 +214,25 @@ class _Bridge:
         return network
 
     def add_plugin_v3(self, network: Any, inputs: Any, shape_inputs: Any, plugin: Any) -> Any:
-        if shape_inputs or len(inputs) > _MOST_INPUTS or plugin.num_outputs != 1:
-            raise NotImplementedError(f"a carrier has at most {_MOST_INPUTS} inputs, no shape inputs and one output")
+        if shape_inputs or len(inputs) > _MOST_INPUTS:
+            raise NotImplementedError(f"a carrier has at most {_MOST_INPUTS} inputs and no shape inputs")
         bridged = self._networks.get(id(network))
-        if bridged is None or not bridged.free:
-            raise RuntimeError(f"this network was made for {self.plugins} plugins: call rtx_bridge.install with more")
-        layer, seat = bridged.free.pop(0)
-        seat.plugin, seat.inputs = plugin, len(inputs)
-        for i, tensor in enumerate(inputs):
-            layer.set_input(i, tensor)
+        if bridged is None or len(bridged.free) < plugin.num_outputs:
+            raise RuntimeError(f"this network was made for {self.carriers} outputs: call rtx_bridge.install with more")
+        layers = []
+        for output in range(plugin.num_outputs):
+            layer, seat = bridged.free.pop(0)
+            seat.plugin, seat.inputs, seat.output = plugin.clone() if output else plugin, len(inputs), output
+            for i, tensor in enumerate(inputs):
+                layer.set_input(i, tensor)
+            layers.append(layer)
         bridged.taken.append(plugin)
-        return layer
+        return layers[0] if len(layers) == 1 else _Layers(layers)
 
     def build(self, builder: Any, network: Any, config: Any) -> Any:
         bridged = self._networks.get(id(network))
         if bridged is not None and bridged.free:
-            raise RuntimeError(f"{len(bridged.free)} plugins fewer than expected: call rtx_bridge.install with less")
+            raise RuntimeError(f"{len(bridged.free)} outputs fewer than expected: call rtx_bridge.install with less")
         return self._build(builder, network, config)
 
     def taken(self, network: Any) -> list[Any]:
@@ -204,11 +243,18 @@ class _Bridge:
 _BRIDGE: _Bridge | None = None
 
 
-def install(plugins: int) -> None:
-    """Networks made from now on take, and need, this many plugins; may be called again before the next network."""
+def install(carriers: int) -> None:
+    """Networks made from now on take, and need, plugins of so many outputs; may be called before the next network."""
     global _BRIDGE
     _BRIDGE = _BRIDGE or _Bridge()
-    _BRIDGE.plugins = plugins
+    _BRIDGE.carriers = carriers
+
+
+def _dense(dtype: Any) -> Any:
+    """The description of an output that the builder knows nothing of."""
+    described = trt.DynamicPluginTensorDesc()
+    described.desc.type, described.desc.format = dtype, trt.TensorFormat.LINEAR
+    return described
 
 
 def plugins_of(network: Any) -> list[Any]:

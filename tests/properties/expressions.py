@@ -5,9 +5,11 @@ A new function of the language goes into `ORACLE` and into one of the strategies
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,7 +50,37 @@ def _pad(shape: Any, padding: Any) -> list[int]:
     return [size + more for size, more in zip(shape, grow, strict=True)]
 
 
+def _broadcast(a: Any, b: Any) -> list[int]:
+    """As NumPy documents it: shapes stand right-aligned, and a missing size is 1."""
+    pairs = list(itertools.zip_longest(reversed(list(a)), reversed(list(b)), fillvalue=1))
+    if any(m != n and m != 1 and n != 1 for m, n in pairs):
+        raise ValueError
+    return [n if m == 1 else m for m, n in reversed(pairs)]
+
+
+def _reduce(shape: Any, dims: Any, keepdim: bool) -> list[int]:
+    """As torch.sum documents it."""
+    if any(not -max(len(shape), 1) <= dim < max(len(shape), 1) for dim in dims):
+        raise IndexError
+    at = [list(range(len(shape)))[dim] for dim in dims] if shape and dims else range(len(shape))
+    kept = [1 if i in at else size for i, size in enumerate(shape)]
+    return kept if keepdim else [size for i, size in enumerate(shape) if i not in at]
+
+
+def _transpose(shape: Any, i: int, j: int) -> list[int]:
+    """As torch.transpose documents it."""
+    turned = list(shape)
+    if turned or not {i, j} <= {0, -1}:
+        turned[i], turned[j] = turned[j], turned[i]
+    return turned
+
+
 ORACLE: Mapping[str, Any] = {
+    "broadcast": _broadcast,
+    "reduce": _reduce,
+    "transpose": _transpose,
+    "strides": lambda shape: [math.prod(shape[i + 1 :]) for i in range(len(shape))],
+    "scaled": lambda n, factor: math.floor(n * Fraction(repr(factor))),
     "cdiv": lambda a, b: a // b + (a % b != 0),
     "prod": math.prod,
     "numel": lambda tensor: math.prod(tensor.shape),
@@ -91,6 +123,7 @@ def numbers(site: Site, depth: int, loop: bool = False) -> st.SearchStrategy[str
         _join("(", number, ")"),
         _join("-", number),
         _join("cdiv(", number, ", ", number, ")"),
+        _join("scaled(", number, ", ", st.sampled_from(["0.7", "2.5", "0.3333333333333333"]), ")"),
         _join(st.sampled_from(["min(", "max("]), several, ")"),
         _join(st.sampled_from(["sum(", "prod(", "len("]), items, ")"),
         _join("(", items, ")[", known, "]"),
@@ -112,6 +145,7 @@ def lists(site: Site, depth: int, loop: bool = False) -> st.SearchStrategy[str]:
         return leaves
     number, items = numbers(site, depth - 1, loop), lists(site, depth - 1, loop)
     bound = st.one_of(st.just(""), ints(1))
+    bools = st.sampled_from(["flag", "True", "not flag", "len(x.shape) > 2"])
     return st.one_of(
         leaves,
         _join("[", st.lists(number, min_size=1, max_size=3).map(", ".join), "]"),
@@ -119,6 +153,10 @@ def lists(site: Site, depth: int, loop: bool = False) -> st.SearchStrategy[str]:
         _join("(", items, ")[", bound, ":", bound, "]"),
         _join("(", items, ")[", bound, ":", bound, ":", st.sampled_from(["2", "-1", "-2"]), "]"),
         _join("pad(", items, ", ", st.sampled_from(["pads", "pads[:2]", "[a, b]"]), ")"),
+        _join("broadcast(", items, ", ", st.sampled_from(["[1]", "[1, 1]", "x.shape", "[1] + w.shape", "[]"]), ")"),
+        _join("reduce(", items, ", ", st.sampled_from(["[]", "[0]", "[-1]", "[1, 0]"]), ", ", bools, ")"),
+        _join("transpose(", items, ", ", st.sampled_from(["0, 1", "-1, 0", "-2, -1"]), ")"),
+        _join("strides(", items, ")"),
         *([] if loop else [_join("[", numbers(site, depth - 1, loop=True), " for v in ", items, "]")]),
         *([] if loop else [_join("[", numbers(site, depth - 1, loop=True), " for v in range(", ints(0), ")]")]),
     )

@@ -21,6 +21,7 @@ from onnx import AttributeProto, TensorProto, helper
 
 from tests.conftest import ROOT
 from tests.properties.expressions import Call, calls, expected, lists
+from tests.properties.torch_rules import RULES
 from trtplug import render, resolve, spec
 from trtplug.expr import Site
 
@@ -41,8 +42,8 @@ summary: Shape rules to try.
 schema: "(Tensor x, Tensor w, int a, int b, str mode, bool flag, int[] pads) -> ({tensors})"
 kernel: {{file: op.py, function: the_kernel}}
 inputs:
-  x: {{rank: [1, 4], dtypes: [float32]}}
-  w: {{rank: [2, 3], dtypes: [float32]}}
+  x: {{rank: [1, 5], dtypes: [float32]}}
+  w: {{rank: [1, 5], dtypes: [float32]}}
 outputs:
 {outputs}
 launch:
@@ -168,11 +169,30 @@ def test_every_operator(x: tuple[int, int], b: int, folder: Path) -> None:
     check(folder, shapes, Call(x=x, w=(3, 2), b=b, pads=(1, 2, 0, 3)))
 
 
+@pytest.mark.parametrize("rule", RULES)
+@settings(LENIENT, max_examples=25)
+@given(data=st.data())
+def test_rules_as_torch_has_them(rule: str, data: st.DataObject, folder: Path) -> None:
+    call, shape = data.draw(RULES[rule].calls)
+    text = RULES[rule].text
+    # Once for a rule, and two outputs, since one has at most eight dimensions.
+    if rule not in PACKAGES:
+        PACKAGES[rule] = synthetic(folder, [f"({text})[:7]", f"({text})[7:]"], call)
+    assert run(PACKAGES[rule], call, outputs=2) == [shape[:7], shape[7:]]
+
+
+PACKAGES: dict[str, Any] = {}
+
+
 def check(folder: Path, shapes: Sequence[str], call: Call) -> None:
-    generated = synthetic(folder, shapes, call)
+    assert run(synthetic(folder, shapes, call), call, len(shapes)) == [expected(text, call) for text in shapes]
+
+
+def run(generated: Any, call: Call, outputs: int) -> list[list[int]]:
+    """The output shapes that TensorRT gets from a synthetic package for a call."""
     inputs = {"x": call.x, "w": call.w}
     attributes = {"a": call.a, "b": call.b, "mode": call.mode, "flag": int(call.flag), "pads": call.pads}
-    assert parsed(generated._names, inputs, attributes, len(shapes)) == [expected(text, call) for text in shapes]
+    return parsed(generated._names, inputs, attributes, outputs)
 
 
 @pytest.fixture(scope="module")

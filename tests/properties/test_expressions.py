@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,19 +14,20 @@ from torch._dynamo.source import ConstantSource
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
 from tests.properties.expressions import SCOPES, Call, calls, conditions, expected, lists, numbers
-from trtplug import expr, rules
+from tests.properties.shipped import SHIPPED
+from trtplug import expr
 from trtplug.expr import Python, Site
 
-FUNCTIONS = {name: getattr(rules, name) for name in expr.FUNCTIONS if hasattr(rules, name)}
 LENIENT = settings(max_examples=300, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
 
 
-def run(printer: Python, node: expr.Expr, call: Call, x: Any, w: Any) -> Any:
+def run(
+    printer: Python, node: expr.Expr, call: Call, x: Any, w: Any, functions: Mapping[str, Any] | None = None
+) -> Any:
     values = {"a": call.a, "b": call.b, "mode": call.mode, "flag": call.flag, "pads": call.pads}
+    names = {"math": math, "torch": torch, **(functions or SHIPPED[printer.symbolic]), "x_shape": x, "w_shape": w}
     try:
-        return eval(
-            printer.text(node), {"math": math, "torch": torch, **FUNCTIONS, "x_shape": x, "w_shape": w, **values}
-        )
+        return eval(printer.text(node), {**names, **values})
     except (ArithmeticError, LookupError, ValueError) as error:
         return type(error)
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trtplug import spec
+from trtplug import forms, spec
 from trtplug.problems import Position, SpecError
 
 TEXT = """\
@@ -56,30 +56,32 @@ def problems(folder: Path, text: str | bytes) -> list[str]:
 
 
 def test_reads_every_key(tmp_path: Path) -> None:
-    assert load(tmp_path, TEXT).form == spec.Form(
+    assert load(tmp_path, TEXT).form == forms.Form(
         spec=1,
         name="scale",
         namespace="trtplug_ops",
         version="1",
         summary="Scales.",
         schema="(Tensor x, float by) -> Tensor",
-        kernel=spec.KernelForm(file="scale.py", function="scale_kernel"),
-        inputs={"x": spec.InputForm(rank=(1, 4), dtypes=("float32", "float16"))},
+        kernel=forms.KernelForm(file="scale.py", function="scale_kernel"),
+        inputs={"x": forms.InputForm(rank=(1, 4), dtypes=("float32", "float16"))},
         checks=(("x.ndim > 0", "x has dimensions"),),
-        outputs={"y": spec.OutputForm(dtype="x.dtype", shape="[n, 4]")},
+        outputs={"y": forms.OutputForm(dtype="x.dtype", shape="[n, 4]")},
         let={"n": "x.shape[0]"},
-        launch=spec.LaunchForm(
-            grid=("cdiv(n, BLOCK)", "2"),
-            args={"X": "x", "BY": "by"},
-            constexpr={"BLOCK": "1024", "FAST": "True"},
-            num_warps=4,
-            num_stages=None,
+        launch=(
+            forms.LaunchForm(
+                grid=("cdiv(n, BLOCK)", "2"),
+                args={"X": "x", "BY": "by"},
+                constexpr={"BLOCK": "1024", "FAST": "True"},
+                num_warps=4,
+                num_stages=None,
+            ),
         ),
         reference="scale.py:reference",
         tolerance={"float32": 0.0, "float16": 1e-3},
         cases=({"x": (3, 4), "by": 2.5},),
         dynamic={"x": {0: (1, 3, 8)}},
-        package=spec.PackageForm(**{"import": "scale_op"}),
+        package=forms.PackageForm(**{"import": "scale_op"}),
     )
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from trtplug import expr, names, render, resolve, spec
+from trtplug import expr, names, render, resolve, rules, spec
 from trtplug.model import Op
 from trtplug.problems import SpecError
+from trtplug.views import facts
 
 BAD = ROOT / "tests/bad_specs/output_not_written"  # sound but for `Y: x`
 SPEC = (BAD / "spec.yaml").read_text(encoding="utf-8").replace("Y: x", "Y: y")
@@ -30,7 +31,7 @@ def resolved(folder: Path, *changes: tuple[str, str], kernel: str = KERNEL) -> O
 
 def test_parameters_stand_in_the_kernel_s_order(tmp_path: Path) -> None:
     op = resolved(tmp_path, ("{X: x, Y: y, by: by, n: n}", "{n: n, by: by, Y: y, X: x}"))
-    assert [(p.name, p.constexpr) for p in op.launch.parameters] == [
+    assert [(p.name, p.constexpr) for p in op.launch.kernels[0].parameters] == [
         *(("X", False), ("Y", False), ("by", False), ("n", False), ("BLOCK", True))
     ]
 
@@ -102,27 +103,38 @@ def outside(table: symtable.SymbolTable) -> set[str]:
     return {symbol.get_name() for scope in scopes(table) for symbol in scope.get_symbols() if symbol.is_global()}
 
 
-@pytest.mark.parametrize("path", ["specs/circ_pad.yaml", "tests/specs/everything.yaml"])
-def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: str) -> None:
-    op = resolve.resolve(spec.load(ROOT / path))
-    launch, tensors = op.launch, [*(tensor.name for tensor in op.tensors), *(output.name for output in op.outputs)]
+@pytest.mark.parametrize(
+    "path", sorted([*ROOT.glob("specs/*.yaml"), *ROOT.glob("tests/specs/*.yaml")]), ids=lambda path: path.stem
+)
+def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: Path) -> None:
+    op = resolve.resolve(spec.load(path))
+    launch, tensors = op.launch, facts.buffers(op)
+    kernels = {kernel.function for kernel in launch.kernels}
     own = {argument.name for argument in op.arguments} | {*tensors, *names.of_tensors(tensors)}
-    own |= {let.name for let in launch.lets} | {p.name for p in launch.parameters if p.constexpr}
-    derived = {op.kernel_function, op.names.op, op.names.plugin_class}
+    of_launch = {let.name for let in launch.lets} | {p.name for kernel in launch.kernels for p in kernel.constexprs}
+    arguments = own
+    derived = {*kernels, op.names.op, op.names.plugin_class}
+    skipped = {"_kernel.py", "_dims.py", "reference_file.py", *(helper.name for helper in op.helpers)}
     problems = []
     for file, content in render.render(op).items():
-        if file.suffix != ".py" or file.name in ("_kernel.py", "_dims.py", "reference_file.py"):
+        if file.suffix != ".py" or file.name in skipped:
             continue
+        own = arguments | of_launch if file.name == "_launch.py" else arguments
         module = symtable.symtable(content.decode(), file.name, "exec")
         here = outside(module) | {symbol.get_name() for symbol in module.get_symbols()}
         free = {name for name in here - derived if not name.startswith(("_", "test_"))}
-        if op.kernel_function in here:
+        if kernels & here:
             problems += [(file.name, "kernel", name) for name in free if not names.problem_with_kernel_name(name)]
         if op.names.op in here:
             problems += [(file.name, "op", name) for name in free if not names.problem_with_op_name(name)]
         for function in scopes(module):
-            local = {symbol.get_name() for symbol in function.get_symbols() if symbol.is_local()}
-            if function.get_type() != "function" or function.get_name().startswith("test_") or not local & own:
+            # Of the tests, only what takes a user's names as its own parameters has them.
+            symbols = [s for s in function.get_symbols() if s.is_parameter() or "tests" not in file.parts]
+            local = {symbol.get_name() for symbol in symbols if symbol.is_local()}
+            is_rule = hasattr(rules, function.get_name().removeprefix("_"))  # which has names of its own
+            if function.get_type() != "function" or function.get_name().startswith("test_") or is_rule:
+                continue
+            if not local & own - {"dtype"}:  # which is also what loops of the generated code are over
                 continue
             hidden = outside(function) - own - derived
             problems += [

@@ -39,6 +39,7 @@ from trtplug.expr.tree import (
     Spread,
     Unary,
     Value,
+    walk,
 )
 
 
@@ -58,6 +59,8 @@ class Scope:
     tensors: tuple[str, ...] = ()
     values: Mapping[str, Kind] = field(default_factory=lambda: MappingProxyType({}))
     outputs: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()  # of the tensors, those that may be absent
+    written: tuple[str, ...] = ()  # sizes that the kernels find out, of which a launch knows the address alone
     not_understood: frozenset[str] = frozenset()  # of which more has been said where they are written
     in_loop: bool = False
 
@@ -69,7 +72,7 @@ class Scope:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.values, *self.tensors, *self.outputs)
+        return (*self.values, *self.tensors, *self.outputs, *self.written)
 
 
 class NotUnderstood(Exception):
@@ -143,6 +146,11 @@ def accepts(wanted: Kind, got: Kind) -> bool:
     return wanted == got or (wanted.scalar is Scalar.DIM and got == Kind(Scalar.INT, wanted.is_list))
 
 
+def _given(kind: Kind) -> Kind:
+    """The kind of a value that is given."""
+    return Kind(kind.scalar, kind.is_list)
+
+
 def _depth(tree: ast.AST) -> int:
     depth, level = 0, [tree]
     while level:
@@ -205,7 +213,12 @@ class _Parser:
 
     def _name(self, node: ast.expr, name: str) -> Expr:
         if name in self._scope.values:
-            return Value(self._scope.values[name], name)
+            kind = self._scope.values[name]
+            if kind.optional:
+                raise self._error(
+                    f"'{name}' may be None; write or_else({name}, what None means), or present({name})", node
+                )
+            return Value(kind, name)
         if name in self._scope.names:
             return Value(TENSOR, name)
         if name in self._scope.not_understood:
@@ -226,6 +239,8 @@ class _Parser:
             raise self._error(f"unknown tensor '{tensor}'{_suggest(tensor, tensors)}", node)
         if name not in _PROPERTIES:
             raise self._error(f"a tensor has no '{name}' here{_suggest(name, _PROPERTIES)}", node)
+        if name == "dtype" and tensor in self._scope.optional and self._scope.site is not Site.CHECK:
+            raise self._error(f"'{tensor}' may be absent and then has no dtype; write that of another tensor", node)
         if name == "dtype" and tensor in self._scope.outputs:
             raise self._error(f"the dtype of the output {tensor} follows from the inputs; write that of an input", node)
         return Property(_PROPERTIES[name], tensor, name)
@@ -296,6 +311,8 @@ class _Parser:
     def _call(self, node: ast.expr, name: str, arguments: list[ast.expr]) -> Expr:
         if name not in RESERVED:
             raise self._error(f"unknown function '{name}'{_suggest(name, RESERVED)}", node)
+        if name in ("present", "or_else"):
+            return self._optional(node, name, arguments)
         if name in ("min", "max"):
             if len(arguments) < 2:
                 raise self._error(f"{name} takes two numbers or more", node)
@@ -311,21 +328,59 @@ class _Parser:
                         raise self._error(f"all takes a condition for each item; this is {each.body.kind}", body)
                     return each
             raise self._error("write all(condition for v in values)", node)
-        if len(arguments) != (wanted := len(FUNCTIONS[name].parameters) if name in FUNCTIONS else 1):
-            raise self._error(f"{name} takes {wanted} argument{'s' * (wanted > 1)}, not {len(arguments)}", node)
+        wanted = len(FUNCTIONS[name].parameters) if name in FUNCTIONS else 1
+        variadic = name in FUNCTIONS and FUNCTIONS[name].variadic
+        if len(arguments) < wanted or (len(arguments) > wanted and not variadic):
+            several = f"{wanted} argument{'s' * (wanted > 1)}{' or more' * variadic}"
+            raise self._error(f"{name} takes {several}, not {len(arguments)}", node)
         if name == "len":
             value = self.expression(arguments[0])
             if not value.kind.is_list:
                 raise self._error(f"len takes a list; this is {value.kind}", arguments[0])
             return Call(INT, name, (value,))
         if name == "numel":
-            return Call(DIM, name, (self._want(arguments[0], TENSOR),))
+            tensor = self._want(arguments[0], TENSOR)
+            if isinstance(tensor, Value) and tensor.name in self._scope.written:
+                raise self._error(f"'{tensor.name}' is a size that the kernels find out, not a tensor", node)
+            return Call(DIM, name, (tensor,))
         function = FUNCTIONS[name]
         if function.launch_only and self._scope.site is not Site.LAUNCH:
             raise self._error(f"{name} has no form in {self._scope.site.value}; use it under launch or let", node)
-        values = tuple(self._want(a, kind) for a, kind in zip(arguments, function.parameters, strict=True))
-        ints = function.returns.scalar is Scalar.DIM and all(value.kind.scalar is Scalar.INT for value in values)
+        kinds = function.parameters + function.parameters[-1:] * (len(arguments) - wanted)
+        values = tuple(self._want(a, kind) for a, kind in zip(arguments, kinds, strict=True))
+        for argument, value in zip(arguments, values, strict=True):
+            if value.kind == BOOL and self._scope.site is not Site.LAUNCH and _compares_dimensions(value):
+                raise self._error(
+                    "this depends on a dimension, which may be unknown; use bools, ints and ranks", argument
+                )
+        ints = function.returns.scalar is Scalar.DIM and all(value.kind.scalar is not Scalar.DIM for value in values)
         return Call(Kind(Scalar.INT, function.returns.is_list) if ints else function.returns, name, values)
+
+    def _optional(self, node: ast.expr, function: str, arguments: list[ast.expr]) -> Expr:
+        """`present(w)` of a tensor or value that may be absent, and `or_else(n, 4)` of a value."""
+        example = "present(w)" if function == "present" else "or_else(n, 4)"
+        if len(arguments) != len(example.split(",")) or not isinstance(arguments[0], ast.Name):
+            raise self._error(f"write it as in {example}, with the name of an optional argument", node)
+        name = arguments[0].id
+        if function == "present" and name in self._scope.optional:
+            return Call(BOOL, function, (Value(TENSOR, name),))
+        kind = self._scope.values.get(name)
+        if kind is None or not kind.optional:
+            if name in self._scope.not_understood:
+                raise NotUnderstood
+            known = [other for other, kind in self._scope.values.items() if kind.optional]
+            known += self._scope.optional if function == "present" else ()
+            raise self._error(f"'{name}' is no optional argument{_suggest(name, known)}", arguments[0])
+        value = Value(kind, name)
+        if function == "present":
+            return Call(BOOL, function, (value,))
+        plain = _given(kind)
+        other = self.expression(arguments[1])
+        if plain == FLOAT and other.kind == INT:
+            other = replace(other, kind=FLOAT)
+        if not (accepts(plain, other.kind) or accepts(other.kind, plain)):
+            raise self._error(f"expected {plain}; this is {other.kind}", arguments[1])
+        return Call(other.kind if accepts(other.kind, plain) else plain, function, (value, other))
 
     def _each(self, node: ast.expr, body: ast.expr, generators: list[ast.comprehension], every: bool) -> Each:
         match generators:
@@ -372,6 +427,16 @@ class _Parser:
     def _error(self, message: str, node: ast.expr) -> ExpressionError:
         before = self._text.encode()[: node.col_offset]  # ast counts bytes
         return ExpressionError(message, self._start + len(before.decode()))
+
+
+def _compares_dimensions(condition: Expr) -> bool:
+    """Whether a condition is one on sizes, so that nothing but a check or a launch may decide by it."""
+    return any(
+        node.kind == BOOL and operand.kind.scalar is Scalar.DIM
+        for node in walk(condition)
+        for operand in (node.arguments if isinstance(node, Call) else vars(node).values())
+        if isinstance(operand, Expr)
+    )
 
 
 def _suggest(name: str, known: Collection[str]) -> str:

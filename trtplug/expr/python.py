@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trtplug.expr.tree import (
     DIM,
     FUNCTIONS,
+    TENSOR,
     Binary,
     Call,
     Each,
@@ -35,10 +36,14 @@ _LEVEL = {
 
 @dataclass(frozen=True)
 class Python:
-    """Prints nodes as Python. `symbolic` text serves SymInts and TensorRT dimensions; other text serves ints alone."""
+    """Prints nodes as Python. `symbolic` text serves SymInts and TensorRT dimensions; other text serves ints alone.
+
+    `rename` gives the names of functions, `variable` those of values and of `x_shape` and `x_dtype`.
+    """
 
     symbolic: bool
     rename: Callable[[str], str] = str
+    variable: Callable[[str], str] = str
 
     def text(self, node: Expr) -> str:
         return self._print(node)[0]
@@ -53,13 +58,13 @@ class Python:
                 negative = isinstance(value, int | float) and not isinstance(value, bool) and value < 0
                 return _literal(value), _UNARY_MINUS if negative else _ATOM
             case Value(name=name):
-                return name, _ATOM
+                return self.variable(name), _ATOM
             case Property(tensor=tensor, name="ndim"):
-                return f"len({tensor}_shape)", _ATOM
+                return f"len({self.variable(f'{tensor}_shape')})", _ATOM
             case Property(tensor=tensor, name=name):
-                return f"{tensor}_{name}", _ATOM
+                return self.variable(f"{tensor}_{name}"), _ATOM
             case Unary(operator="-", operand=operand):
-                return f"-{self._at(operand, _UNARY_MINUS)}", _UNARY_MINUS
+                return self._negative(operand), _UNARY_MINUS
             case Unary(operator=operator, operand=operand):
                 return f"{operator}{self._at(operand, _LEVEL[operator])}", _LEVEL[operator]
             case Binary(operator=operator, left=left, right=right) if left.kind.is_list:
@@ -74,7 +79,7 @@ class Python:
             case Items(items=items):
                 return f"[{', '.join(self._print(item)[0] for item in items)}]", _ATOM
             case Spread(operand=operand):
-                return f"*{self._print(operand)[0]}", _ATOM
+                return f"*{self._at(operand, 1)}", _ATOM
             case Index(operand=operand, index=index):
                 return f"{self._at(operand, _ATOM)}[{self._print(index)[0]}]", _ATOM
             case Slice(operand=operand, start=start, stop=stop, step=step):
@@ -82,11 +87,22 @@ class Python:
                 last = "" if step is None else f":{self._print(step)[0]}"
                 return f"{self._at(operand, _ATOM)}[{bounds}{last}]", _ATOM
             case Each(body=body, variable=variable, source=source, every=every):
-                inside = f"{self._print(body)[0]} for {variable} in {self._print(source)[0]}"
+                inside = f"{self._print(body)[0]} for {variable} in {self._at(source, 1)}"
                 return (f"all({inside})" if every else f"[{inside}]"), _ATOM
             case Call(function=function, arguments=arguments):
                 return self._call(function, arguments, node.kind)
         raise TypeError(f"no Python for {node!r}")  # a node that this printer does not know is a fault of ours
+
+    def _negative(self, node: Expr) -> str:
+        """Minus a value, without a second minus in front of one."""
+        match node:
+            case Call(function="cdiv", arguments=(numerator, denominator)):
+                return f"({self._negative(numerator)} // {self._at(denominator, _UNARY_MINUS)})"
+            case Unary(operator="-", operand=operand):
+                return self._at(operand, _UNARY_MINUS)
+            case Literal(value=int() | float() as value) if value < 0:
+                return _literal(-value)
+        return f"-{self._at(node, _UNARY_MINUS)}"
 
     def _list(self, node: Expr) -> str:
         """A side of a comparison: what a call gives is a tuple, a torch.Size or a list, which Python holds unequal."""
@@ -95,18 +111,34 @@ class Python:
 
     def _call(self, function: str, arguments: tuple[Expr, ...], kind: Kind) -> tuple[str, int]:
         if function == "cdiv":
-            numerator, denominator = (self._at(argument, _UNARY_MINUS) for argument in arguments)
-            return f"-(-{numerator} // {denominator})", _UNARY_MINUS
+            numerator, denominator = arguments
+            return f"-({self._negative(numerator)} // {self._at(denominator, _UNARY_MINUS)})", _UNARY_MINUS
+        if function == "present":
+            return f"{self.variable(_presence(arguments[0]))} is not None", _COMPARE
+        if function == "numel":
+            return f"math.prod({self.variable(f'{_name(arguments[0])}_shape')})", _ATOM
+        if function == "or_else":
+            value, other = (self._at(argument, 1) for argument in arguments)
+            return f"{other} if {value} is None else {value}", 0
         texts = [self._print(argument)[0] for argument in arguments]
         match function:
-            case "numel":
-                return f"math.prod({texts[0]}_shape)", _ATOM
             case "prod":
                 return f"math.prod({texts[0]})", _ATOM
             case "min" | "max" if self.symbolic and kind == DIM:
                 return _in_pairs(f"torch.sym_{function}", texts), _ATOM
         name = self.rename(function) if function in FUNCTIONS else function
         return f"{name}({', '.join(texts)})", _ATOM
+
+
+def _presence(node: Expr) -> str:
+    """What is None when an optional argument is absent: of a tensor its dtype, since its shape is then empty."""
+    return f"{_name(node)}_dtype" if node.kind == TENSOR else _name(node)
+
+
+def _name(node: Expr) -> str:
+    if not isinstance(node, Value):
+        raise TypeError(f"no name in {node!r}")
+    return node.name
 
 
 def _in_pairs(function: str, texts: Sequence[str]) -> str:

@@ -22,13 +22,15 @@ class Scalar(enum.Enum):
 
 
 class Kind(NamedTuple):
-    """A scalar, or a list of scalars whose length may be unknown."""
+    """A scalar, or a list of scalars whose length may be unknown; an optional one may be None."""
 
     scalar: Scalar
     is_list: bool = False
+    optional: bool = False
 
     def __str__(self) -> str:
-        return f"a list, each item {self.scalar.value}" if self.is_list else self.scalar.value
+        text = f"a list, each item {self.scalar.value}" if self.is_list else self.scalar.value
+        return f"{text}, or None" if self.optional else text
 
 
 INT, DIM, FLOAT, BOOL, STR, DTYPE, TENSOR = (Kind(scalar) for scalar in Scalar)
@@ -126,12 +128,13 @@ class Each(Expr):
 
 
 class Function(NamedTuple):
-    """A callable of the language: its parameters, and what it returns."""
+    """A callable of the language: its parameters, and what it returns; the last one of `variadic` may be repeated."""
 
     parameters: tuple[Kind, ...]
     returns: Kind
     launch_only: bool = False
     is_rule: bool = False
+    variadic: bool = False
 
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
@@ -141,10 +144,21 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "prod": Function((DIMS,), DIM),
         "next_power_of_2": Function((INT,), INT, launch_only=True),
         "pad": Function((DIMS, INTS), DIMS, is_rule=True),
+        "broadcast": Function((DIMS, DIMS), DIMS, is_rule=True),
+        "broadcasts": Function((DIMS, DIMS), BOOL, is_rule=True),
+        "reduce": Function((DIMS, INTS, BOOL), DIMS, is_rule=True),
+        "matmul": Function((DIMS, DIMS), DIMS, is_rule=True),
+        "concat": Function((INT, DIMS), DIMS, is_rule=True, variadic=True),
+        "permute": Function((DIMS, INTS), DIMS, is_rule=True),
+        "transpose": Function((DIMS, INT, INT), DIMS, is_rule=True),
+        "conv": Function((DIMS, DIMS, INTS, INTS, INTS), DIMS, is_rule=True),
+        "pool": Function((DIMS, INTS, INTS, INTS, INTS, BOOL), DIMS, is_rule=True),
+        "strides": Function((DIMS,), DIMS, is_rule=True),
+        "scaled": Function((DIM, FLOAT), DIM, is_rule=True),
     }
 )
 # Typed by hand in parse.py: they take several kinds, or stand in one place only.
-_SPECIAL = ("min", "max", "len", "numel", "range", "all")
+_SPECIAL = ("min", "max", "len", "numel", "range", "all", "present", "or_else")
 RESERVED = (*FUNCTIONS, *_SPECIAL)
 
 

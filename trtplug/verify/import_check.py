@@ -1,6 +1,6 @@
 """Run by the scratch interpreter: imports an installed package and prints what that took, as JSON.
 
-Its arguments are the package, the folder that it must come from, and the namespace and the name of its op.
+Its arguments are the package, the folder that it must come from, and its ops, each as namespace::name.
 """
 
 import importlib
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 
-def main(package: str, environment: str, namespace: str, op: str) -> None:
+def main(package: str, environment: str, *ops: str) -> None:
     start = time.perf_counter()
     module = importlib.import_module(package)
     seconds = time.perf_counter() - start
@@ -20,8 +20,9 @@ def main(package: str, environment: str, namespace: str, op: str) -> None:
     if heavy:
         sys.exit(f"importing {package} imports {', '.join(sorted(heavy))}, which a user of the torch op may not have")
     torch = importlib.import_module("torch")
-    if not hasattr(getattr(torch.ops, namespace), op):
-        sys.exit(f"importing {package} does not register torch.ops.{namespace}.{op}")
+    for namespace, _, op in (name.partition("::") for name in ops):
+        if not hasattr(getattr(torch.ops, namespace), op):
+            sys.exit(f"importing {package} does not register torch.ops.{namespace}.{op}")
     print(json.dumps({"import_seconds": round(seconds, 3)}))
 
 

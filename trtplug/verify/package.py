@@ -24,8 +24,8 @@ def _run(context: Context) -> StageResult:
     done = context.run(["-m", "pip", "install", *options, built[0]], context.work)
     if done.reason:
         return _failed("the wheel does not install", done)
-    target = context.target
-    expected = [target.import_name, str(context.work / "env"), target.form.namespace, target.form.name]
+    ops = [subject.qualified for subject in context.subjects]
+    expected = [context.target.import_name, str(context.work / "env"), *ops]
     done = context.run(["-I", import_check.__file__, *expected], context.work, CUDA_VISIBLE_DEVICES="")
     if done.reason:
         return _failed("the installed package does not import", done)
@@ -45,4 +45,5 @@ STAGE = Stage(
     _run,
     installed=False,
     gpu=False,
+    whole=True,
 )

@@ -17,20 +17,22 @@ _NOTHING = "exit status 5"  # pytest's, where it collected no test or skipped th
 
 
 def runs(name: str) -> Callable[[Context], StageResult]:
-    """The stage that runs tests/test_<name>.py."""
+    """The stage that runs test_<name>.py of an op."""
     return partial(_run, name)
 
 
 def _run(name: str, context: Context) -> StageResult:
-    if not (context.tree / "tests" / f"test_{name}.py").is_file():
-        return StageResult(name, Status.FAILED, f"the package has no tests/test_{name}.py")
+    (subject,) = context.subjects
+    file = f"{subject.tests}/test_{name}.py"
+    if not (context.tree / file).is_file():
+        return StageResult(name, Status.FAILED, f"the package has no {file}")
     # A copy beside nothing else, so that the installed package is the only one to import.
-    folder = context.work / "stages" / name
+    folder = context.work / "stages" / f"{subject.import_name}-{name}"
     shutil.copytree(context.tree / "tests", folder / "tests")
     (folder / "pytest.ini").write_text("[pytest]\njunit_family = xunit1\n", encoding="utf-8")
     report = folder / "report.xml"
     options = ["-q", "--tb=short", "--show-capture=no", "-p", "no:cacheprovider", f"--junitxml={report}"]
-    done = context.run(["-m", "pytest", f"tests/test_{name}.py", *options], folder)
+    done = context.run(["-m", "pytest", file, *options], folder)
     return result(name, done, report)
 
 

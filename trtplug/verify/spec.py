@@ -23,14 +23,14 @@ except RuntimeError as error:
 
 
 def _run(context: Context) -> StageResult:
-    target = context.target
-    if target.files is None:
+    (subject,) = context.subjects
+    if context.target.files is None:
         try:
-            resolve(load(Path(target.given, "src", target.import_name, "spec.yaml")))
+            resolve(load(Path(subject.given)))
         except SpecError:
             return StageResult("spec", Status.SKIPPED, "verified as a package")
-    # `target` was resolved when it was read, so that torch has the last word.
-    schema = f"{target.form.namespace}::{target.form.name}{target.form.schema}"
+    # Other specs were resolved when they were read, so that torch has the last word.
+    schema = f"{subject.qualified}{subject.schema}"
     done = context.run(["-I", "-c", _ACCEPT, schema], context.work)
     if done.reason == "exit status 3":
         return StageResult("spec", Status.PASSED, "torch is not installed: its own parser has not seen the schema")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trtplug.doctor import Need
 from trtplug.verify.process import Done, Processes
-from trtplug.verify.target import Target
+from trtplug.verify.target import Subject, Target
 
 Figure = int | float | str
 
@@ -34,7 +34,7 @@ class StageResult:
 
 @dataclass(frozen=True)
 class PackageResult:
-    """The stages of one package; `spec` is what the user named."""
+    """The stages of one package, or of one op among several in it; `spec` is what the user named."""
 
     name: str
     spec: str
@@ -55,9 +55,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Context:
-    """What a stage works on: the package's source tree, and a folder for whatever it needs."""
+    """What a stage works on: the package's source tree, the ops that it is about, and a folder for what it needs."""
 
     target: Target
+    subjects: tuple[Subject, ...]
     tree: Path
     work: Path
     variables: Mapping[str, str]
@@ -75,7 +76,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage; `installed` says that it tests what the stage `package` installs, `gpu` that it uses one if it can."""
+    """One stage.
+
+    `installed` says that it tests what the stage `package` installs, `gpu` that it uses a GPU if it can, and `whole`
+    that it is about a package once, however many ops that holds; other stages are about one op.
+    """
 
     name: str
     proves: str
@@ -83,3 +88,4 @@ class Stage:
     run: Callable[[Context], StageResult]
     installed: bool = True
     gpu: bool = True
+    whole: bool = False

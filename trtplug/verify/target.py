@@ -1,27 +1,55 @@
-"""What there is to verify: a spec, whose package is rendered first, or the folder of a package, taken as it is."""
+"""What there is to verify: specs, whose package is rendered first, or the folder of a package, taken as it is."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trtplug import fileset
 from trtplug.problems import Problem, SpecError
-from trtplug.spec import Form, load
+from trtplug.spec import load
 
 # What lies in a package's folder and is no part of it.
 _LITTER = (".git", ".venv", "__pycache__", ".*_cache", "build", "dist")
 
 
 @dataclass(frozen=True)
-class Target:
-    """One thing to verify; `given` is what the user named, `files` the rendered package unless there is a folder."""
+class Subject:
+    """One op of a package: its file that holds the spec, its torch name and schema, and its modules and tests."""
 
     given: str
-    form: Form
+    name: str
+    namespace: str
+    schema: str
     import_name: str
+    tests: str
+
+    @property
+    def qualified(self) -> str:
+        """Torch's name of the op."""
+        return f"{self.namespace}::{self.name}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One package to verify; `given` is what the user named, `files` the rendered package unless there is a folder."""
+
+    given: str
+    import_name: str
+    subjects: tuple[Subject, ...]
     files: fileset.FileSet | None
+
+    @property
+    def several(self) -> bool:
+        """Whether each op is a part of the package, and none the whole."""
+        return any(subject.import_name != self.import_name for subject in self.subjects)
+
+    @property
+    def name(self) -> str:
+        """What people read: of one op its name."""
+        return self.import_name if self.several else self.subjects[0].name
 
     def write(self, tree: Path) -> None:
         """Put the package's source tree there."""
@@ -31,27 +59,72 @@ class Target:
             shutil.copytree(self.given, tree, ignore=shutil.ignore_patterns(*_LITTER))
 
 
-def target(given: Path) -> Target:
-    """Read a spec or a package; raises SpecError with every problem of the spec."""
-    return _package(given) if given.is_dir() else _spec(given)
+def targets(given: Sequence[Path], together: str | None = None) -> tuple[Target, ...]:
+    """Read specs and packages, or the specs of one package of that name; raises SpecError with every problem of all."""
+    if together is not None:
+        return _specs(given, together)
+    found: list[Target] = []
+    problems: list[Problem] = []
+    for path in given:
+        try:
+            found += [_package(path)] if path.is_dir() else _specs([path])
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(tuple(problems))
+    return tuple(found)
 
 
-def _spec(path: Path) -> Target:
+def _specs(paths: Sequence[Path], together: str | None = None) -> tuple[Target, ...]:
     # Here, because a package's folder needs neither.
-    from trtplug.render import render
-    from trtplug.resolve import resolve
+    from trtplug import package
+    from trtplug.render import render_package
+    from trtplug.views import project
 
-    spec = load(path)
-    op = resolve(spec)
-    return Target(str(path), spec.form, op.names.import_name, render(op))
+    return tuple(
+        Target(
+            " ".join(map(str, paths)),
+            found.import_name,
+            tuple(
+                Subject(
+                    given=str(path),
+                    name=op.names.op,
+                    namespace=op.names.namespace,
+                    schema=op.schema,
+                    import_name=op.names.import_name,
+                    tests=project.tests(op.names),
+                )
+                for path, op in zip(paths, found.ops, strict=True)
+            ),
+            render_package(found),
+        )
+        for found in package.read(paths, together)
+    )
 
 
 def _package(folder: Path) -> Target:
-    specs = sorted(folder.glob("src/*/spec.yaml"))
-    if len(specs) != 1 or not (folder / "pyproject.toml").is_file():
-        message = "no package of trtplug: it has a pyproject.toml and one src/*/spec.yaml; name a spec or such a folder"
+    """A folder that `build` wrote: with a spec in src/*, or with one in each folder there."""
+    alone, parts = sorted(folder.glob("src/*/spec.yaml")), sorted(folder.glob("src/*/*/spec.yaml"))
+    files = alone or parts
+    packages = {file.relative_to(folder / "src").parts[0] for file in files}
+    if len(packages) != 1 or (alone and parts) or not (folder / "pyproject.toml").is_file():
+        message = (
+            "no package of trtplug: it has a pyproject.toml and one src/*/spec.yaml, or one in src/*/* for each op; "
+            "name a spec or such a folder"
+        )
         raise SpecError((Problem(str(folder), 1, 1, message),))
-    spec = load(specs[0])
-    if spec.problems:
-        raise SpecError(spec.problems)
-    return Target(str(folder), spec.form, specs[0].parent.name, None)
+    specs = [load(file) for file in files]
+    if problems := tuple(problem for spec in specs for problem in spec.problems):
+        raise SpecError(problems)
+    subjects = tuple(
+        Subject(
+            given=str(file),
+            name=spec.form.name,
+            namespace=spec.form.namespace,
+            schema=spec.form.schema,
+            import_name=".".join(file.parent.relative_to(folder / "src").parts),
+            tests="tests" if alone else f"tests/{file.parent.name}",
+        )
+        for file, spec in zip(files, specs, strict=True)
+    )
+    return Target(str(folder), min(packages), subjects, None)

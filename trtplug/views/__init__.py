@@ -1,51 +1,80 @@
-"""The manifest: which files a package has, and for each the template and the view that fill it.
+"""The manifests: which files a package has, and for each the template and the view that fill it.
 
-A new output file is a template, a view and one line here.
+A new output file is a template, a view and one line here: in the manifest of the package, where it stands once; in that
+of an op, where each op has its own; in that of several ops, where it stands for those of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
-from trtplug.model import Op
-from trtplug.views import project, proof, runtime
+from trtplug.model import Op, Package
+from trtplug.views import converter, launching, onnx, plugin, project, proof, shapes, torch_op
 
-# Output path (with the names of the op in braces): template below templates/package, and view.
-MANIFEST: Mapping[str, tuple[str, Callable[[Op], Mapping[str, object]]]] = MappingProxyType(
+# Output path (with the places that project.py names in braces): template below templates/package, and view.
+OfPackage: TypeAlias = Mapping[str, tuple[str, Callable[[Package], Mapping[str, object]]]]
+OfOp: TypeAlias = Mapping[str, tuple[str, Callable[[Op], Mapping[str, object]]]]
+
+PACKAGE: OfPackage = MappingProxyType(
     {
         "pyproject.toml": ("pyproject.toml.jinja", project.pyproject),
         "README.md": ("README.md.jinja", project.readme),
-        ".github/workflows/verify.yml": ("verify.yml.jinja", project.workflow),
-        "src/{import_name}/__init__.py": ("src/__init__.py.jinja", runtime.init),
-        "src/{import_name}/_names.py": ("src/_names.py.jinja", runtime.plugin_names),
-        "src/{import_name}/_shapes.py": ("src/_shapes.py.jinja", runtime.shapes),
-        "src/{import_name}/_launch.py": ("src/_launch.py.jinja", runtime.launch),
-        "src/{import_name}/_tensorrt.py": ("src/_tensorrt.py.jinja", runtime.tensorrt),
-        "src/{import_name}/_dims.py": ("src/_dims.py.jinja", runtime.init),
-        "src/{import_name}/op.py": ("src/op.py.jinja", runtime.torch_op),
-        "src/{import_name}/plugin.py": ("src/plugin.py.jinja", runtime.plugin),
-        "src/{import_name}/converter.py": ("src/converter.py.jinja", runtime.converter),
-        "src/{import_name}/onnx.py": ("src/onnx.py.jinja", runtime.onnx),
-        "tests/conftest.py": ("tests/conftest.py.jinja", proof.conftest),
-        "tests/calls.py": ("tests/calls.py.jinja", proof.calls),
-        "tests/compile_kernel.py": ("tests/compile_kernel.py.jinja", proof.compile_kernel),
-        "tests/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
-        "tests/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
-        "tests/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
-        "tests/test_compile.py": ("tests/test_compile.py.jinja", proof.compile_test),
-        "tests/test_plugin.py": ("tests/test_plugin.py.jinja", proof.plugin_test),
-        "tests/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
-        "tests/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
-        "tests/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
+        ".github/workflows/verify.yml": ("verify.yml.jinja", project.nothing),
+        "src/{package}/_tensorrt.py": ("src/_tensorrt.py.jinja", shapes.tensorrt),
+        "src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing),
+        "tests/conftest.py": ("tests/conftest.py.jinja", project.nothing),
+    }
+)
+
+OP: OfOp = MappingProxyType(
+    {
+        "{source}/__init__.py": ("src/__init__.py.jinja", shapes.init),
+        "{source}/_names.py": ("src/_names.py.jinja", shapes.plugin_names),
+        "{source}/_shapes.py": ("src/_shapes.py.jinja", shapes.shapes),
+        "{source}/_launch.py": ("src/_launch.py.jinja", launching.launch),
+        "{source}/op.py": ("src/op.py.jinja", torch_op.torch_op),
+        "{source}/plugin.py": ("src/plugin.py.jinja", plugin.plugin),
+        "{source}/converter.py": ("src/converter.py.jinja", converter.converter),
+        "{source}/onnx.py": ("src/onnx.py.jinja", onnx.onnx),
+        "{tests}/calls.py": ("tests/calls.py.jinja", proof.calls),
+        "{tests}/compile_kernel.py": ("tests/compile_kernel.py.jinja", proof.compile_kernel),
+        "{tests}/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
+        "{tests}/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
+        "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
+        "{tests}/test_compile.py": ("tests/test_compile.py.jinja", proof.compile_test),
+        "{tests}/test_plugin.py": ("tests/test_plugin.py.jinja", proof.plugin_test),
+        "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
+        "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
+        "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
+    }
+)
+
+SEVERAL: OfPackage = MappingProxyType(
+    {
+        "src/{package}/__init__.py": ("src/several/__init__.py.jinja", project.parts),
+        "src/{package}/plugin.py": ("src/several/plugin.py.jinja", project.parts),
+        "src/{package}/converter.py": ("src/several/converter.py.jinja", project.parts),
+        "src/{package}/onnx.py": ("src/several/onnx.py.jinja", project.parts),
     }
 )
 
 
-def verbatim(op: Op) -> Mapping[str, str]:
-    """The user's own files, as they are."""
-    package = f"src/{op.names.import_name}"
-    files = {f"{package}/_kernel.py": op.kernel.text, f"{package}/spec.yaml": op.spec_text, f"{package}/py.typed": ""}
-    if op.reference != op.kernel:
-        files["tests/reference_file.py"] = op.reference.text
+def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    """Every file that is filled in: its path, its template, and what the template places."""
+    for manifest in (PACKAGE, SEVERAL) if package.several else (PACKAGE,):
+        for path, (template, view) in manifest.items():
+            yield path.format(package=package.import_name), template, view(package)
+    for op in package.ops:
+        places = {"source": project.source(op.names), "tests": project.tests(op.names)}
+        for path, (template, view_of_op) in OP.items():
+            yield path.format(**places), template, view_of_op(op)
+
+
+def verbatim(package: Package) -> Mapping[str, str]:
+    """Every file that is as it is: the user's own, and empty ones that mark a folder."""
+    files = {f"src/{package.import_name}/py.typed": "", "tests/__init__.py": ""}
+    for op in package.ops:
+        files |= {f"{project.tests(op.names)}/__init__.py": "", **project.verbatim(op)}
     return files

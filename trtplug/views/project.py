@@ -1,13 +1,35 @@
-"""Views of what surrounds the code of a package: pyproject, README, workflow, and the user's own files."""
+"""Views of what surrounds the code of a package: pyproject, README, workflow, its own modules, and the user's files."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from trtplug import __version__, cases
-from trtplug.model import Op, Tensor
+from trtplug.model import Op, Package, Tensor
+from trtplug.names import Names
 from trtplug.views import spelling
 from trtplug.views.spelling import names
+
+
+def source(of: Names) -> str:
+    """The folder of an op's modules."""
+    return f"src/{of.import_name.replace('.', '/')}"
+
+
+def tests(of: Names) -> str:
+    """The folder of an op's tests."""
+    return f"tests/{of.part}" if of.part else "tests"
+
+
+def verbatim(op: Op) -> Mapping[str, str]:
+    """The user's own files, as they are."""
+    files = {f"{source(op.names)}/_kernel.py": op.kernel.text, f"{source(op.names)}/spec.yaml": op.spec_text}
+    files |= {f"{source(op.names)}/{helper.name}": helper.text for helper in op.helpers}
+    if op.reference.name != op.kernel.name:
+        files[f"{tests(op.names)}/reference_file.py"] = op.reference.text
+    return files
 
 
 class PyProject(TypedDict):
@@ -16,15 +38,24 @@ class PyProject(TypedDict):
     version: str
     summary: str
     import_name: str
+    verbatim_files: tuple[str, ...]
+    verbatim_patterns: tuple[str, ...]
+    verbatim_modules: tuple[str, ...]
 
 
-def pyproject(op: Op) -> PyProject:
+def pyproject(package: Package) -> PyProject:
+    files = [file for op in package.ops for file in verbatim(op) if file.endswith(".py")]
     return PyProject(
-        distribution=_toml(op.names.distribution),
-        distribution_name=op.names.distribution,
-        version=_toml(op.package_version),
-        summary=_toml(op.summary),
-        import_name=op.names.import_name,
+        distribution=_toml(package.distribution),
+        distribution_name=package.distribution,
+        version=_toml(package.version),
+        summary=_toml(package.summary),
+        import_name=package.import_name,
+        verbatim_files=tuple(map(_toml, files)),
+        verbatim_patterns=tuple(f"'^{re.escape(file)}$'" for file in files),
+        verbatim_modules=tuple(
+            _toml(file.removeprefix("src/").removesuffix(".py").replace("/", ".")) for file in files
+        ),
     )
 
 
@@ -33,29 +64,45 @@ def _toml(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class Readme(TypedDict):
-    distribution: str
-    summary: str
+class ReadmeOp(TypedDict):
     namespace: str
     op: str
+    summary: str
     schema: str
     version: str
-    trtplug_version: str
-    import_name: str
+    source: str
     example: str
 
 
-def readme(op: Op) -> Readme:
-    values = cases.attribute_values(op, op.cases[0])
+class Readme(TypedDict):
+    distribution: str
+    summary: str
+    trtplug_version: str
+    import_name: str
+    several: bool
+    ops: tuple[ReadmeOp, ...]
+
+
+def readme(package: Package) -> Readme:
     return Readme(
-        distribution=op.names.distribution,
-        summary=op.summary,
+        distribution=package.distribution,
+        summary=package.summary,
+        trtplug_version=__version__,
+        import_name=package.import_name,
+        several=package.several,
+        ops=tuple(map(_readme_op, package.ops)),
+    )
+
+
+def _readme_op(op: Op) -> ReadmeOp:
+    values = cases.attribute_values(op, op.cases[0])
+    return ReadmeOp(
         namespace=op.names.namespace,
         op=op.names.op,
+        summary=op.summary,
         schema=op.schema,
         version=op.plugin_version,
-        trtplug_version=__version__,
-        import_name=op.names.import_name,
+        source=source(op.names),
         example=names(
             f"{a.name}={spelling.literal(values[a.name])}"
             if a.argument.keyword_only and not isinstance(a, Tensor)
@@ -67,9 +114,32 @@ def readme(op: Op) -> Readme:
     )
 
 
-class Workflow(TypedDict):
+class Nothing(TypedDict):
     pass
 
 
-def workflow(op: Op) -> Workflow:
-    return Workflow()
+def nothing(package: Package) -> Nothing:
+    """The view of a file that is the same in all packages."""
+    return Nothing()
+
+
+class Parts(TypedDict):
+    import_name: str
+    ops: tuple[str, ...]
+    qualified: tuple[str, ...]
+
+
+def parts(package: Package) -> Parts:
+    """The view of each module that stands for those of all ops."""
+    ops = sorted(package.ops, key=lambda op: _natural(op.names.op))
+    return Parts(
+        import_name=package.import_name,
+        ops=tuple(op.names.op for op in ops),
+        qualified=tuple(f"torch.ops.{op.names.namespace}.{op.names.op}" for op in ops),
+    )
+
+
+def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key that sorts as ruff wants `__all__` sorted: x2 before x10."""
+    pieces: Iterable[str] = re.findall(r"\d+|\D+", name)
+    return tuple((not piece.isdigit(), int(piece) if piece.isdigit() else 0, piece) for piece in pieces)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from trtplug import cases
+from trtplug import cases, trial
 from trtplug.dtypes import TABLE
-from trtplug.model import Attribute, Case, Op, Tensor
+from trtplug.expr import Expr, Python
+from trtplug.model import Attribute, Case, Op, Profile, Tensor
 from trtplug.torch_schema import Base
-from trtplug.views import runtime, spelling
+from trtplug.views import facts, launching, onnx, spelling
 from trtplug.views.spelling import names
-
-
-class Conftest(TypedDict):
-    pass
-
-
-def conftest(op: Op) -> Conftest:
-    return Conftest()
-
 
 # --- calls.py -------------------------------------------------------------------------------------------------------
 
@@ -29,6 +22,8 @@ class Calls(TypedDict):
     import_name: str
     reference_import: str
     schema: str
+    tensor_names: str
+    optional: bool
     dtype_rows: tuple[str, ...]
     tolerance: tuple[str, ...]
     case_fields: tuple[str, ...]
@@ -36,72 +31,161 @@ class Calls(TypedDict):
     profile: tuple[str, ...]
     dynamic: str
     profile_shapes: str
+    tied: tuple[str, ...]
     dtype_names: str
     single_tensor: bool
     argument_values: str
+    ranged: bool
     random_values: tuple[str, ...]
-    reference_call: str
+    integers: bool
+    float8: bool
+    sizes: tuple[int, ...]
     op_call: str
+    model_parameters: str
+    model_arguments: str
+    returns: str
+    rules: tuple[str, ...]
 
 
 def calls(op: Op) -> Calls:
-    in_kernel = op.reference == op.kernel
-    module = f"{op.names.import_name}._kernel" if in_kernel else "reference_file"
+    in_kernel = op.reference.name == op.kernel.name
+    module = f"{op.names.import_name}._kernel" if in_kernel else ".reference_file"
+    ranged = any(tensor.range for tensor in op.tensors)
+    tied = [(p, p.sizes) for p in op.profiles if not isinstance(p.sizes, tuple)]
+    ends = [end for tensor in op.tensors if tensor.range for end in tensor.range]
     return Calls(
         op=op.names.op,
         namespace=op.names.namespace,
         import_name=op.names.import_name,
         reference_import=f"from {module} import {op.reference_function} as spec_reference",
         schema=spelling.quoted(op.schema),
-        dtype_rows=tuple(spelling.row(dtype.torch for dtype in row) for row in runtime.dtype_rows(op)),
+        tensor_names=spelling.row(spelling.quoted(t.name) for t in op.tensors),
+        optional=any(tensor.optional for tensor in op.tensors),
+        dtype_rows=tuple(spelling.row(dtype.torch for dtype in row) for row in trial.dtype_rows(op)),
         tolerance=tuple(f"{TABLE[name].torch}: {value!r}" for name, value in op.tolerance.items()),
-        case_fields=tuple(
-            f"{a.name}: {spelling.kept(a) if isinstance(a, Attribute) else 'tuple[int, ...]'}" for a in op.arguments
-        ),
+        case_fields=tuple(f"{a.name}: {_field(a)}" for a in op.arguments),
         cases=tuple(_case(op, case) for case in op.cases),
-        profile=tuple(_case(op, cases.profile_case(op, which)) for which in range(3)),
-        dynamic="".join(f'("{p.tensor}", {p.dimension}, {p.sizes[0]}, {p.sizes[2]}), ' for p in op.profiles),
-        profile_shapes=f"{{{names(f'{spelling.quoted(t.name)}: list(USUAL.{t.name})' for t in op.tensors)}}}",
+        profile=tuple(_case(op, trial.profile_case(op, which)) for which in range(3)),
+        dynamic="".join(f'("{p.tensor}", {p.dimension}, {_least_and_most(op, p)}), ' for p in op.profiles),
+        profile_shapes=f"{{{names(f'{spelling.quoted(t.name)}: list({_usual(t)})' for t in op.tensors)}}}",
+        tied=tuple(
+            f'shapes["{profile.tensor}"][{profile.dimension}] = {_over(size, _drawn(op))}' for profile, size in tied
+        ),
         dtype_names=names(f"{t.name}_dtype" for t in op.tensors),
         single_tensor=len(op.tensors) == 1,
-        argument_values="".join(f"{_argument(a)}, " for a in op.arguments),
+        argument_values="".join(f"{_argument(a, op)}, " for a in op.arguments),
+        ranged=ranged,
         random_values=_random_values(op),
-        reference_call="spec_reference(*call)",
+        integers=any(not d.is_float for o in op.outputs for d in facts.possible_dtypes(op, o)),
+        float8=_returns(op, "float8_e4m3fn"),
+        sizes=tuple(
+            next(i for i, o in enumerate(op.outputs) if size.name in spelling.needs(op, o.shape)) for size in op.sizes
+        ),
         op_call=_op_call(op),
+        model_parameters=_model_parameters(op),
+        model_arguments=spelling.call(
+            op, lambda a: a.name if isinstance(a, Tensor) else _argument(a, op).replace("case.", "self.case.")
+        ),
+        returns=spelling.returns(op),
+        rules=spelling.used_rules([*ends, *(size for _, size in tied)], symbolic=False),
     )
 
 
+def _model_parameters(op: Op) -> str:
+    """Those of a model that passes the tensors on, in the order of the plugin's inputs."""
+    return names(f"{t.name}: torch.Tensor" + " | None = None" * t.optional for t in op.tensors)
+
+
+def _field(argument: Tensor | Attribute) -> str:
+    if isinstance(argument, Attribute):
+        return spelling.kept(argument)
+    return "tuple[int, ...] | None" if argument.optional else "tuple[int, ...]"
+
+
+def _least_and_most(op: Op, profile: Profile) -> str:
+    ends = [trial.profile_case(op, which).shapes[profile.tensor][profile.dimension] for which in (0, 2)]
+    return f"{ends[0]}, {ends[1]}"
+
+
 def _case(op: Op, case: Case) -> str:
-    attributes = cases.attribute_values(op, case)
-    values = {**{name: list(shape) for name, shape in case.shapes.items()}, **attributes}
+    values: dict[str, object] = dict(cases.attribute_values(op, case))
+    values |= {t.name: case.shapes.get(t.name) for t in op.tensors}
     return names(f"{a.name}={_frozen(a, values[a.name])}" for a in op.arguments)
 
 
 def _frozen(argument: Tensor | Attribute, value: object) -> str:
+    if value is None:
+        return "None"
+    if isinstance(argument, Attribute) and argument.base is Base.SCALARTYPE:
+        return f"torch.{value}"
     is_list = isinstance(argument, Tensor) or argument.is_list
+    is_float = isinstance(argument, Attribute) and argument.base is Base.FLOAT
     if not is_list:
         assert isinstance(value, bool | int | float | str)
-        number = float(value) if isinstance(argument, Attribute) and argument.base is Base.FLOAT else value
-        return spelling.literal(number)
+        return spelling.literal(float(value) if is_float else value)
     assert isinstance(value, list | tuple)
-    items = [spelling.literal(item) for item in value]
-    return spelling.row(items)
+    return spelling.row(spelling.literal(float(item) if is_float else item) for item in value)
 
 
-def _argument(argument: Tensor | Attribute) -> str:
+def _argument(argument: Tensor | Attribute, op: Op) -> str:
+    """The value of an argument in a call, out of a case."""
     if isinstance(argument, Tensor):
-        return f"_tensor(case.{argument.name}, {argument.name}_dtype, layout, device)"
-    return f"list(case.{argument.name})" if argument.is_list else f"case.{argument.name}"
+        made = f"_tensor(case.{argument.name}, {argument.name}_dtype, layout, device"
+        if argument.range:
+            made += f", ({names(_over(end, _of_case(op)) for end in argument.range)})"
+        return made + ")"
+    if not argument.is_list:
+        return f"case.{argument.name}"
+    value = f"list(case.{argument.name})"
+    return f"None if case.{argument.name} is None else {value}" if argument.optional else value
+
+
+def _over(value: Expr, variables: Mapping[str, str]) -> str:
+    """An expression over the shapes and attributes of a case, spelled as `variables` says."""
+    return Python(False, spelling.private, lambda name: variables.get(name, name)).text(value)
+
+
+def _of_case(op: Op) -> dict[str, str]:
+    shapes = {f"{t.name}_shape": f"(case.{t.name} or ())" if t.optional else f"case.{t.name}" for t in op.tensors}
+    return shapes | {a.name: f"case.{a.name}" for a in op.attributes}
+
+
+def _usual(tensor: Tensor) -> str:
+    return f"USUAL.{tensor.name} or ()" if tensor.optional else f"USUAL.{tensor.name}"
+
+
+def _drawn(op: Op) -> dict[str, str]:
+    return {f"{t.name}_shape": f'shapes["{t.name}"]' for t in op.tensors} | {
+        a.name: f"USUAL.{a.name}" for a in op.attributes
+    }
 
 
 def _random_values(op: Op) -> tuple[str, ...]:
     """The lines that return a dense tensor of a dtype that the op takes."""
-    floats = "return torch.randn(tuple(shape), device=device).to(dtype)"
-    ints = "return torch.randint(-100, 100, tuple(shape), device=device).to(dtype)"
-    kinds = {"float" in dtype.name for tensor in op.tensors for dtype in tensor.dtypes}
-    if len(kinds) == 1:
-        return (floats,) if True in kinds else (ints,)
-    return ("if dtype.is_floating_point:", f"    {floats}", ints)
+    dtypes = {dtype for tensor in op.tensors for dtype in tensor.dtypes}
+    kinds: list[tuple[str, list[str]]] = []
+    if any(dtype.name == "bool" for dtype in dtypes):
+        kinds.append(("dtype == torch.bool", ["return torch.rand(shape, device=device) < 0.5"]))
+    if any(dtype.is_float for dtype in dtypes):
+        lines = ["return torch.randn(shape, device=device).to(dtype)"]
+        if any(tensor.range and dtype.is_float for tensor in op.tensors for dtype in tensor.dtypes):
+            lines[:0] = [
+                "if ends is not None:",
+                "    return torch.empty(shape, device=device).uniform_(*ends).to(dtype)",
+            ]
+        kinds.append(("dtype.is_floating_point", lines))
+    if any(not dtype.is_float and dtype.name != "bool" for dtype in dtypes):
+        ints = any(tensor.range and not dtype.is_float for tensor in op.tensors for dtype in tensor.dtypes)
+        lines = ["return torch.randint(-100, 101, shape, device=device).to(dtype)"]
+        if ints:
+            lines = [
+                "low, high = ends or (-100, 100)",
+                # Of an empty tensor the range may be empty too.
+                "return torch.randint(low, max(low, high) + 1, shape, device=device).to(dtype)",
+            ]
+        kinds.append(("", lines))
+    *first, (_, last) = kinds
+    return (*(line for condition, lines in first for line in (f"if {condition}:", *(f"    {x}" for x in lines))), *last)
 
 
 def _op_call(op: Op) -> str:
@@ -123,12 +207,18 @@ class RankTest(TypedDict):
 
 class Parity(TypedDict):
     op: str
+    import_name: str
     tensors: tuple[RankTest, ...]
+    tied: bool
+    configurations: int
 
 
 def parity(op: Op) -> Parity:
     return Parity(
         op=op.names.op,
+        import_name=op.names.import_name,
+        tied=any(tensor.same_as for tensor in op.tensors),
+        configurations=_configurations(op),
         tensors=tuple(
             RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
             for i, a in enumerate(op.arguments)
@@ -144,11 +234,9 @@ def _wrong_ranks(tensor: Tensor) -> str:
 
 class Opcheck(TypedDict):
     op: str
-    tensor_parameters: str
-    returns: str
-    model_arguments: str
     opcheck_arguments: str
-    dynamic_shapes: str
+    opcheck_tests: str
+    sizes: bool
 
 
 def opcheck(op: Op) -> Opcheck:
@@ -158,61 +246,58 @@ def opcheck(op: Op) -> Opcheck:
         opcheck_arguments = (
             f"call[:{keyword_only[0][0]}], {{{names(f'{spelling.quoted(n)}: call[{i}]' for i, n in keyword_only)}}}"
         )
+    # Torch's test of the schema multiplies the inputs, and it multiplies no float8.
+    float8 = any(dtype.name.startswith("float8") for tensor in op.tensors for dtype in tensor.dtypes)
+    rest = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     return Opcheck(
         op=op.names.op,
-        tensor_parameters=_tensor_parameters(op),
-        returns=spelling.returns(op),
-        model_arguments=_model_arguments(op),
         opcheck_arguments=opcheck_arguments,
-        dynamic_shapes=_dynamic_shapes(op),
+        sizes=bool(op.sizes),
+        opcheck_tests=f", test_utils={spelling.row(map(spelling.quoted, rest))}" if float8 else "",
     )
 
 
-def _tensor_parameters(op: Op) -> str:
-    return names(f"{t.name}: torch.Tensor" for t in op.tensors)
-
-
-def _model_arguments(op: Op, case: str = "USUAL.") -> str:
-    """A call with the attributes of a case."""
-    return spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _argument(a).replace("case.", case))
-
-
-def _dynamic_shapes(op: Op) -> str:
-    return f"{{{names(f'{spelling.quoted(t.name)}: {{}}' for t in op.tensors)}}}"
-
-
 class CompileTest(TypedDict):
-    pass
+    architectures: str
 
 
 def compile_test(op: Op) -> CompileTest:
-    return CompileTest()
+    known = (80, 86, 89, 90, 100, 120)
+    least = 89 if any(dtype.name.startswith("float8") for dtype in facts.used_dtypes(op)) else 0
+    return CompileTest(architectures=spelling.row(spelling.quoted(str(each)) for each in known if each >= least))
 
 
 class CompileKernel(TypedDict):
     import_name: str
-    kernel: str
-    constexprs: str
     types: tuple[str, ...]
+    optional: bool
+    prepare: str
     argument_names: str
     single_argument: bool
-    prepare: str
+    configurations: int
 
 
 def compile_kernel(op: Op) -> CompileKernel:
-    prepared = {f"{t.name}_dtype": f"{t.name}.dtype" for t in op.tensors}
-    prepared |= {f"{t.name}_shape": f"tuple({t.name}.shape)" for t in op.tensors}
+    prepared = {f"{t.name}_dtype": _if_given(t, f"{t.name}.dtype", "None") for t in op.tensors}
+    prepared |= {f"{t.name}_shape": _if_given(t, f"tuple({t.name}.shape)", "()") for t in op.tensors}
     prepared |= {a.name: spelling.keep(a, a.name) for a in op.attributes}
-    constexprs = [p.name for p in op.launch.parameters if p.constexpr]
+    shapes = {f"{t.name}_shape": f"{t.name}.shape" for t in op.tensors}
+    for output in facts.open_outputs(op):
+        read = names(shapes.get(name, name) for name in spelling.needs(op, output.shape))
+        prepared[f"{output.name}_shape"] = f"tuple(_shapes.{output.name}_shape({read}))"
     return CompileKernel(
         import_name=op.names.import_name,
-        kernel=op.kernel_function,
-        constexprs=f"{{{names(map(spelling.quoted, constexprs))}}}" if constexprs else "frozenset()",
-        types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in runtime.used_dtypes(op)),
+        types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in facts.used_dtypes(op)),
+        optional=any(tensor.optional for tensor in op.tensors),
+        prepare=launching.prepare_arguments(op, prepared),
         argument_names=names(a.name for a in op.arguments),
         single_argument=len(op.arguments) == 1,
-        prepare=runtime.prepare_arguments(op, prepared),
+        configurations=_configurations(op),
     )
+
+
+def _if_given(tensor: Tensor, value: str, absent: str) -> str:
+    return f"{absent} if {tensor.name} is None else {value}" if tensor.optional else value
 
 
 _MOST_DIMENSIONS = 8  # of a description of TensorRT
@@ -221,49 +306,81 @@ _MOST_DIMENSIONS = 8  # of a description of TensorRT
 class PluginTest(TypedDict):
     op: str
     import_name: str
+    package: str
     plugin_class: str
-    kernel: str
-    make_arguments: str
+    kept: str
     attribute_strings: str
     attributes: bool
     has_numbers: bool
     number_strings: str
     missing_required: str
-    attribute_list: str
     wrong_rank: int
-    optional: str
+    defaulted: str
+    written: str
+    sizes: int
+    op_call: str
+    absent: str
+    optional_tensors: bool
+    scratch: bool
+    tuned: bool
 
 
 def plugin_test(op: Op) -> PluginTest:
-    numbers = [a.name for a in op.attributes if a.base is not Base.STR]
+    attributes = facts.plugin_attributes(op)
+    numbers = [a.name for a in op.attributes if a.base in (Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL)]
     least, most = op.tensors[0].rank
-    optional = [a.name for a in op.attributes if a.argument.default is not None]
+    optional = [a.name for a in attributes if a.argument.default is not None or a.optional]
     return PluginTest(
         op=op.names.op,
         import_name=op.names.import_name,
+        package=op.names.package,
         plugin_class=op.names.plugin_class,
-        kernel=op.kernel_function,
-        make_arguments=_make_arguments(op),
-        attribute_strings="".join(f'"{a.name}", ' for a in op.attributes),
-        attributes=bool(op.attributes),
+        kept=_kept(op),
+        attribute_strings="".join(f'"{a.name}", ' for a in attributes),
+        attributes=bool(attributes),
         has_numbers=bool(numbers),
         number_strings=spelling.row(spelling.quoted(name) for name in numbers) if numbers else "",
-        missing_required=_without_required(op),
-        attribute_list=f"[{names(spelling.quoted(a.name) for a in op.attributes)}]",
+        missing_required=_without_required(attributes),
         wrong_rank=most + 1 if most < _MOST_DIMENSIONS else least - 1,
-        optional=spelling.string_set(optional) if optional else "",
+        written="written" if op.sizes else "reference",
+        sizes=len(op.sizes),
+        op_call=_op_call(op),
+        defaulted=spelling.string_set(optional) if optional else "",
+        absent=_strings(a.name for a in attributes if a.optional),
+        optional_tensors=any(t.optional for t in op.tensors),
+        scratch=bool(op.launch.scratch),
+        tuned=bool(_configurations(op)),
     )
 
 
-def _without_required(op: Op) -> str:
+def _configurations(op: Op) -> int:
+    """The most that the autotuning of a kernel chooses from; 0 if none is tuned."""
+    return max(len(kernel.configs) for kernel in op.launch.kernels)
+
+
+def _strings(values: Iterable[str]) -> str:
+    """Strings as a tuple, or nothing if there are none."""
+    quoted = [spelling.quoted(value) for value in values]
+    return spelling.row(quoted) if quoted else ""
+
+
+def _without_required(attributes: tuple[Attribute, ...]) -> str:
     """The fields without one that has no default, if there is one, as a further item."""
-    required = [a.name for a in op.attributes if a.argument.default is None]
+    required = [a.name for a in attributes if a.argument.default is None and not a.optional]
     return f", [field for field in fields if field.name != {spelling.quoted(required[0])}]" if required else ","
 
 
 def _make_arguments(op: Op, case: str = "case") -> str:
     """The attributes of a case, for the plugin's class."""
-    return names(f"{a.name}={case}.{a.name}" for a in op.attributes)
+    presence = {a: f"{case}.{value}" for a, value in facts.presence_values(op).items()}
+    return names(f"{a.name}={presence.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
+
+
+def _kept(op: Op) -> str:
+    """The items of a dict of what the plugin of a case keeps."""
+    presence = facts.presence_values(op)
+    values = {a.name: f"case.{presence.get(a.name, a.name)}" for a in facts.plugin_attributes(op)}
+    return names(f"{spelling.quoted(name)}: {value}" for name, value in values.items())
 
 
 class NodeAttribute(TypedDict):
@@ -271,114 +388,139 @@ class NodeAttribute(TypedDict):
     onnx_type: str
     node_value: str
     expected: str
-    too_wide: str
-    wide_values: str
-    value_type: str
+    optional: bool
 
 
 class OnnxTest(TypedDict):
     op: str
     import_name: str
+    package: str
     plugin_class: str
-    translation_import: str
+    kept: str
+    bools: bool
     onnx_elements: tuple[str, ...]
-    tensor_parameters: str
-    returns: str
-    model_arguments: str
-    dynamic_shapes: str
     attributes: tuple[NodeAttribute, ...]
+    written: str
+    open_names: str
+    open_strings: str
+    open_count: int
+    open_call: str
+    model_parameters: str
+    returns: str
 
 
 def onnx_test(op: Op) -> OnnxTest:
-    attributes = tuple(
-        NodeAttribute(
-            name=a.name,
-            onnx_type=runtime.onnx_type(a),
-            node_value=_node_value(a, "case"),
-            expected=_expected(a),
-            too_wide=_too_wide(op, a),
-            wide_values="[2**31, -(2**31) - 1, 2**40 + 3]" if a.base is Base.INT else "[0.1, -1e-60, 1e300]",
-            value_type="int" if a.base is Base.INT else "float",
-        )
-        for a in op.attributes
-    )
+    presence = facts.presence_values(op)
+    sizes = facts.open_sizes(op)
     return OnnxTest(
         op=op.names.op,
         import_name=op.names.import_name,
+        package=op.names.package,
         plugin_class=op.names.plugin_class,
-        translation_import=f", {op.names.op}" if any(a["too_wide"] for a in attributes) else "",
-        onnx_elements=tuple(f"{d.torch}: TensorProto.{d.onnx}" for d in runtime.used_dtypes(op)),
-        tensor_parameters=_tensor_parameters(op),
+        kept=_kept(op),
+        bools=_returns(op, "bool"),
+        onnx_elements=tuple(f"{d.torch}: TensorProto.{d.onnx}" for d in facts.used_dtypes(op)),
+        attributes=tuple(
+            NodeAttribute(
+                name=a.name,
+                onnx_type=onnx.onnx_type(a),
+                node_value=_node_value(a, presence),
+                expected=_expected(a, presence),
+                optional=a.optional,
+            )
+            for a in facts.plugin_attributes(op)
+        ),
+        written="written" if op.sizes else "reference",
+        open_names=" and ".join(a.name for a in sizes),
+        open_strings=names(spelling.quoted(a.name) for a in sizes),
+        open_count=len(sizes),
+        open_call=_open_call(op) if sizes and op.profiles else "",
+        model_parameters=_model_parameters(op),
         returns=spelling.returns(op),
-        model_arguments=_model_arguments(op, "self.case."),
-        dynamic_shapes=_dynamic_shapes(op),
-        attributes=attributes,
     )
 
 
-def _node_value(attribute: Attribute, case: str) -> str:
-    value = f"{case}.{attribute.name}"
+def _open_call(op: Op) -> str:
+    """A call of the op with each open size taken from the first dynamic dimension."""
+    size = f"{op.profiles[0].tensor}.shape[{op.profiles[0].dimension}]"
+    sizes = facts.open_sizes(op)
+
+    def spell(argument: Tensor | Attribute) -> str:
+        if isinstance(argument, Tensor):
+            return argument.name
+        return size if argument in sizes else _argument(argument, op).replace("case.", "self.case.")
+
+    return spelling.call(op, spell)
+
+
+def _node_value(attribute: Attribute, presence: Mapping[str, str]) -> str:
+    """The value of a node's attribute for a case, said once more beside the code that is to write it."""
+    if attribute.name in presence:
+        return f"int(case.{presence[attribute.name]})"
+    value = f"case.{attribute.name}"
     if attribute.base is Base.BOOL:
         return f"[int(value) for value in {value}]" if attribute.is_list else f"int({value})"
-    return f"list({value})" if attribute.is_list else value
+    if attribute.base is Base.STR:
+        return value
+    if attribute.base is Base.SCALARTYPE:
+        return f'str({value}).removeprefix("torch.")'
+    return f'" ".join(map(str, {value}))' if attribute.is_list else f"str({value})"
 
 
-def _expected(attribute: Attribute) -> str:
-    value = _node_value(attribute, "case")
-    return f"{value}.encode()" if attribute.base is Base.STR else value
-
-
-def _too_wide(op: Op, attribute: Attribute) -> str:
-    """A call of the translation with a value that ONNX or its parser would change, where the type has one."""
-    wide = {Base.INT: "value", Base.FLOAT: "value"}.get(attribute.base)
-    if wide is None:
-        return ""
-    value = f"[{wide}]" if attribute.is_list else wide
-    others = [
-        f"{a.name}=None" if isinstance(a, Tensor) else f"{a.name}={_argument(a).replace('case.', 'USUAL.')}"
-        for a in op.arguments
-        if a != attribute
-    ]
-    return names([*others, f"{attribute.name}={value}"])
+def _expected(attribute: Attribute, presence: Mapping[str, str]) -> str:
+    value = _node_value(attribute, presence)
+    return value if attribute.base is Base.BOOL else f"{value}.encode()"
 
 
 class ConverterTest(TypedDict):
     import_name: str
-    tensor_parameters: str
-    model_arguments: str
-    tensor_strings: str
+    package: str
+    model_parameters: str
+    tensor_names: str
+    float8: bool
 
 
 def converter_test(op: Op) -> ConverterTest:
     return ConverterTest(
         import_name=op.names.import_name,
-        tensor_parameters=_tensor_parameters(op),
-        model_arguments=_model_arguments(op),
-        tensor_strings=names(spelling.quoted(t.name) for t in op.tensors),
+        package=op.names.package,
+        model_parameters=_model_parameters(op),
+        tensor_names=names(t.name for t in op.tensors),
+        float8=_returns(op, "float8_e4m3fn"),
     )
 
 
 class RunEngine(TypedDict):
     import_name: str
+    bools: bool
+    package: str
 
 
 def run_engine(op: Op) -> RunEngine:
-    return RunEngine(import_name=op.names.import_name)
+    return RunEngine(import_name=op.names.import_name, package=op.names.package, bools=_returns(op, "bool"))
+
+
+def _returns(op: Op, dtype: str) -> bool:
+    return any(possible.name == dtype for output in op.outputs for possible in facts.possible_dtypes(op, output))
 
 
 class EngineTest(TypedDict):
     import_name: str
+    package: str
     plugin_class: str
-    tensor_strings: str
     output_strings: str
+    sizes: bool
     make_arguments: str
+    bools: bool
 
 
 def engine_test(op: Op) -> EngineTest:
     return EngineTest(
         import_name=op.names.import_name,
+        package=op.names.package,
         plugin_class=op.names.plugin_class,
-        tensor_strings=names(spelling.quoted(t.name) for t in op.tensors),
-        output_strings=names(spelling.quoted(o.name) for o in op.outputs),
+        output_strings=spelling.row(spelling.quoted(o.name) for o in op.outputs),
+        sizes=bool(op.sizes),
         make_arguments=_make_arguments(op, "USUAL"),
+        bools=_returns(op, "bool"),
     )

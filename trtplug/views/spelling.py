@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from trtplug import rules
-from trtplug.expr import FUNCTIONS, Call, Expr, Function, Property, Python, Scalar, Value, functions, walk
+from trtplug.expr import FUNCTIONS, Call, Expr, Property, Python, Scalar, Value, functions, walk
 from trtplug.model import Attribute, AttributeValue, Op, Tensor
 from trtplug.torch_schema import Base
 
-_ITEM: Mapping[Base, str] = {Base.INT: "int", Base.FLOAT: "float", Base.BOOL: "bool", Base.STR: "str"}
+_ITEM: Mapping[Base, str] = {
+    Base.INT: "int",
+    Base.SYMINT: "int",
+    Base.FLOAT: "float",
+    Base.BOOL: "bool",
+    Base.STR: "str",
+    Base.SCALARTYPE: "torch.dtype",
+}
 
 
 def literal(value: AttributeValue | None) -> str:
@@ -61,29 +68,49 @@ def row(values: Iterable[str]) -> str:
 def given(attribute: Attribute) -> str:
     """The type of an attribute as torch and FX pass it."""
     item = _ITEM[attribute.base]
-    return f"Sequence[{item}]" if attribute.is_list else item
+    return _or_none(f"Sequence[{item}]" if attribute.is_list else item, attribute.optional)
+
+
+def symbolic(attribute: Attribute) -> str:
+    """The type of an attribute in a shape rule, where a SymInt is a dimension."""
+    if attribute.base is not Base.SYMINT:
+        return given(attribute)
+    return _or_none("Sequence[Dim]" if attribute.is_list else "Dim", attribute.optional)
 
 
 def kept(attribute: Attribute) -> str:
     """The type of an attribute as a plugin and a launch keep it: hashable, and shared by clones without harm."""
     item = _ITEM[attribute.base]
-    return f"tuple[{item}, ...]" if attribute.is_list else item
+    return _or_none(f"tuple[{item}, ...]" if attribute.is_list else item, attribute.optional)
+
+
+def _or_none(annotation: str, optional: bool) -> str:
+    return f"{annotation} | None" if optional else annotation
 
 
 def keep(attribute: Attribute, value: str) -> str:
     """`value`, as torch passes it, turned into what a plugin keeps."""
-    return f"tuple({value})" if attribute.is_list else value
+    if not attribute.is_list:
+        return value
+    return f"None if {value} is None else tuple({value})" if attribute.optional else f"tuple({value})"
 
 
-def signature(op: Op, tensor: str = "torch.Tensor", attribute: Callable[[Attribute], str] = given) -> str:
+def annotation(tensor: Tensor) -> str:
+    """The type of a tensor argument."""
+    return _or_none("torch.Tensor", tensor.optional)
+
+
+def signature(
+    op: Op, tensor: Callable[[Tensor], str] = annotation, attribute: Callable[[Attribute], str] = given
+) -> str:
     """The parameters of the schema in Python, with defaults."""
     parts: list[str] = []
     for argument in op.arguments:
         if argument.argument.keyword_only and "*" not in parts:
             parts.append("*")
-        annotation = attribute(argument) if isinstance(argument, Attribute) else tensor
+        kind = attribute(argument) if isinstance(argument, Attribute) else tensor(argument)
         default = argument.argument.default
-        text = f"{argument.name}: {annotation}"
+        text = f"{argument.name}: {kind}"
         if default is not None:
             text += f" = {frozen(default.value)}"
         parts.append(text)
@@ -113,44 +140,78 @@ def needs(op: Op, *expressions: Expr) -> tuple[str, ...]:
                 found.add(f"{tensor}_dtype" if name == "dtype" else f"{tensor}_shape")
             case Call(function="numel", arguments=(Value(name=tensor),)):
                 found.add(f"{tensor}_shape")
+            case Call(function="present", arguments=(Value(name=tensor, kind=kind),)) if kind.scalar is Scalar.TENSOR:
+                found.add(f"{tensor}_dtype")
             case Value(name=name, kind=kind) if kind.scalar is not Scalar.TENSOR:
                 found.add(name)
     return tuple(name for name in keys(op) if name in found)
 
 
 def keys(op: Op) -> tuple[str, ...]:
-    """All that a call consists of, but for addresses: the dtype and shape of each tensor, and each attribute."""
+    """What rules are about: the dtype and shape of each tensor, each attribute, and the sizes that kernels find out."""
     found: list[str] = []
     for argument in op.arguments:
         if isinstance(argument, Tensor):
             found += [f"{argument.name}_dtype", f"{argument.name}_shape"]
         else:
             found.append(argument.name)
-    return tuple(found)
+    return (*found, *(size.name for size in op.sizes))
 
 
 def parameters(op: Op, wanted: Iterable[str], shape: str, attribute: Callable[[Attribute], str]) -> tuple[str, ...]:
     """The typed parameters of a generated function that takes `wanted`, out of `keys`."""
-    types: dict[str, str] = {}
+    types: dict[str, str] = {size.name: "Dim" for size in op.sizes}
     for argument in op.arguments:
         if isinstance(argument, Tensor):
-            types |= {f"{argument.name}_dtype": "torch.dtype", f"{argument.name}_shape": shape}
+            types |= {
+                f"{argument.name}_dtype": _or_none("torch.dtype", argument.optional),
+                f"{argument.name}_shape": shape,
+            }
         else:
             types[argument.name] = attribute(argument)
     return tuple(f"{name}: {types[name]}" for name in wanted)
 
 
-def used_rules(expressions: Iterable[Expr]) -> tuple[str, ...]:
-    """The source of each rule that expressions call, as private functions."""
+def used_rules(expressions: Iterable[Expr], symbolic: bool = True) -> tuple[str, ...]:
+    """The source of each rule that expressions call, and of what those rules call, as private functions.
+
+    Source that is not `symbolic` serves ints alone, as the text of `Python` does.
+    """
     called = {name for expression in expressions for name in functions(expression)}
-    return tuple(
-        _sources()[name].replace(f"def {name}(", f"def {private(name)}(", 1)
-        for name, function in FUNCTIONS.items()
-        if name in called and _has_source(name, function)
-    )
+    found: dict[str, str] = {}
+    wanted = [name for name in FUNCTIONS if name in called and name in _sources()]
+    while wanted:
+        name = wanted.pop(0)
+        if name not in found:
+            found[name], more = _rule(name, symbolic)
+            wanted += more
+    return tuple(found.values())
 
 
-@lru_cache(maxsize=1)
+@cache
+def _rule(name: str, symbolic: bool) -> tuple[str, tuple[str, ...]]:
+    """The text of one function of rules.py as a package has it, and the functions of rules.py that it calls."""
+    text = _sources()[name]
+    tree = ast.parse(text).body[0]
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    calls = [function for function in calls if function.id in _sources()]
+    changes: list[tuple[ast.expr, str]] = [(function, private(function.id)) for function in calls]
+    if not symbolic:
+        for node in ast.walk(tree):
+            match node:
+                case ast.Name(id="Dim"):
+                    changes.append((node, "int"))
+                case ast.Attribute(value=ast.Name(id="torch"), attr="sym_min" | "sym_max" as function):
+                    changes.append((node, function.removeprefix("sym_")))
+    lines = [line.encode() for line in text.splitlines()]  # ast counts bytes
+    for node, new in sorted(changes, key=lambda change: (change[0].lineno, change[0].col_offset), reverse=True):
+        line = lines[node.lineno - 1]
+        lines[node.lineno - 1] = line[: node.col_offset] + new.encode() + line[node.end_col_offset :]
+    source = b"\n".join(lines).decode().replace(f"def {name}(", f"def {private(name)}(", 1)
+    return source, tuple(dict.fromkeys(function.id for function in calls))
+
+
+@cache
 def _sources() -> dict[str, str]:
     """The functions of rules.py as text."""
     text = Path(rules.__file__).read_text(encoding="utf-8")
@@ -158,13 +219,9 @@ def _sources() -> dict[str, str]:
     return {node.name: ast.get_source_segment(text, node) or "" for node in functions}
 
 
-def _has_source(name: str, function: Function) -> bool:
-    return function.is_rule or hasattr(rules, name)
-
-
 def private(name: str) -> str:
-    """The name of a rule inside a generated module; builtins keep theirs."""
-    return f"_{name}" if hasattr(rules, name) else name
+    """The name of a rule inside a generated module; builtins, and what is private already, keep theirs."""
+    return f"_{name}" if name in _sources() and not name.startswith("_") else name
 
 
 SYMBOLIC = Python(symbolic=True, rename=private)

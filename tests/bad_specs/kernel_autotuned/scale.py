@@ -3,7 +3,12 @@ import triton
 import triton.language as tl
 
 
-@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])
+def _sizes():
+    return [64, 128]
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": size}) for size in _sizes()], key=["m"])
+@triton.heuristics({"EVEN": lambda given: given["n"] % 2 == 0, "BLOCK": lambda given: 64})
 @triton.jit
 def scale_kernel(X, Y, by, n, *rest, BLOCK: tl.constexpr):
     index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

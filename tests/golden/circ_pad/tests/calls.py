@@ -14,8 +14,10 @@ from trtplug_circular_pad._kernel import reference as spec_reference
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 OP = torch.ops.trtplug_ops.circular_pad
 
-# What the spec says, beside the code that is to fulfil it.
+# What the spec says, beside the code that is to fulfil it: the schema, the tensors in the order of the plugin's inputs,
+# and the accepted combinations of their dtypes.
 SCHEMA = "trtplug_ops::circular_pad(Tensor x, int[] padding) -> Tensor"
+TENSORS = ("x",)
 DTYPES = (
     (torch.float32,),
     (torch.float16,),
@@ -76,7 +78,7 @@ def random_case() -> Case:
 def arguments(
     case: Case, dtypes: Sequence[torch.dtype], layout: str = "dense", device: torch.device = DEVICE
 ) -> tuple[Any, ...]:
-    """Random tensors and the attributes of a case, in the schema's order."""
+    """Random tensors and the attributes of a case, in the schema's order; `dtypes` are those of TENSORS."""
     (x_dtype,) = dtypes
     return (
         _tensor(case.x, x_dtype, layout, device),
@@ -101,13 +103,37 @@ def run(call: Sequence[Any]) -> tuple[torch.Tensor, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+def tensors(call: Sequence[Any]) -> dict[str, torch.Tensor]:
+    """The tensors of a call by name, in the order of the plugin's inputs."""
+    names = [argument.name for argument in OP.default._schema.arguments]
+    given = dict(zip(names, call, strict=True))
+    return {name: given[name] for name in TENSORS if given[name] is not None}
+
+
+class Model(torch.nn.Module):
+    """The op alone, its attributes those of a case."""
+
+    def __init__(self, case: Case = USUAL) -> None:
+        super().__init__()
+        self.case = case
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Calls the op as a user's model does."""
+        result: torch.Tensor = OP(x, list(self.case.padding))
+        return result
+
+
 def assert_close(
     actual: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]
 ) -> None:
-    """Same number, shapes, dtypes and values, within the largest tolerance of the call's input dtypes."""
-    tolerance = max(TOLERANCE[dtype] for dtype in dtypes)
+    """Same number, shapes, dtypes and values.
+
+    Floats are compared within the largest tolerance of their own and the call's input dtypes
+    """
     assert len(actual) == len(expected)
     for one, other in zip(actual, expected, strict=True):
+        involved = (other.dtype, *dtypes)
+        tolerance = max(TOLERANCE.get(dtype, 0) for dtype in involved)
         torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
@@ -117,9 +143,15 @@ LAYOUTS = ("dense", "permuted", "stepped", "offset")
 def _tensor(shape: Sequence[int], dtype: torch.dtype, layout: str, device: torch.device) -> torch.Tensor:
     """Random values of one shape, laid out in memory in one of several ways."""
     if layout == "permuted":
-        return _tensor(shape[::-1], dtype, "dense", device).permute(tuple(range(len(shape)))[::-1])
+        return _values(shape[::-1], dtype, device).permute(tuple(range(len(shape)))[::-1])
     if layout == "stepped" and shape:
-        return _tensor([*shape[:-1], 2 * shape[-1]], dtype, "dense", device)[..., ::2]
+        return _values([*shape[:-1], 2 * shape[-1]], dtype, device)[..., ::2]
     if layout == "offset":
-        return _tensor([math.prod(shape) + 1], dtype, "dense", device)[1:].view(tuple(shape))
-    return torch.randn(tuple(shape), device=device).to(dtype)
+        return _values([math.prod(shape) + 1], dtype, device)[1:].view(tuple(shape))
+    return _values(shape, dtype, device)
+
+
+def _values(size: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Random values, dense."""
+    shape = tuple(size)
+    return torch.randn(shape, device=device).to(dtype)

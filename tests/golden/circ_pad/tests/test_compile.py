@@ -16,12 +16,18 @@ ARCHITECTURES = ("80", "86", "89", "90", "100", "120")
 
 @cache
 def compilations() -> dict[str, list[dict[str, Any]]]:
-    """For each architecture, what came of each dtype combination."""
+    """For each architecture, what came of each kernel and dtype combination."""
     # A process of its own: this one may interpret kernels, which Triton decides once.
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    script = Path(__file__).with_name("compile_kernel.py")
+    # As a module of the tests' own package, which stands in the folder above.
+    module, above = f"{__package__}.compile_kernel", Path(__file__).parents[__package__.count(".") + 1]
     done = subprocess.run(
-        [sys.executable, script, *ARCHITECTURES], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", module, *ARCHITECTURES],
+        cwd=above,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     results: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
@@ -30,6 +36,7 @@ def compilations() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernel_compiles(architecture: str, record_property: Callable[[str, object], None]) -> None:
+    assert compilations()[architecture]
     for result in compilations()[architecture]:
         assert result["error"] is None, result
         # Triton appends up to two scratch pointers of its own to what the launch passes.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from calls import DTYPES, LEAST, MOST, OP, USUAL, arguments, random_case
+from .calls import DTYPES, DYNAMIC, LEAST, MOST, USUAL, Model, arguments, random_case, tensors
 
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA device", allow_module_level=True)
@@ -19,26 +19,32 @@ if not hasattr(trt.INetworkDefinition, "add_plugin_v3"):
     pytest.skip(f"networks of {trt.__name__} {trt.__version__} take no plugin", allow_module_level=True)
 
 
-class Model(torch.nn.Module):
-    """The op between operators that TensorRT knows, its attributes fixed."""
+class Between(torch.nn.Module):
+    """The op between operators that TensorRT knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = Model()
 
     def forward(self, x: torch.Tensor) -> Any:
         """Calls the op as a user's model does."""
-        result = OP(x, list(USUAL.padding))
-        return tuple(output + output for output in result) if isinstance(result, tuple) else result + result
+        result = self.model(x)
+        return tuple(map(_doubled, result)) if isinstance(result, tuple) else _doubled(result)
+
+
+def _doubled(output: torch.Tensor) -> torch.Tensor:
+    return 2 * output.float()
 
 
 def compiled(dtypes: tuple[torch.dtype, ...], **options: Any) -> Any:
     """The model compiled by Torch-TensorRT for the profile."""
-    names = ["x"]
-    inputs = [
-        torch_tensorrt.Input(
-            min_shape=getattr(LEAST, name), opt_shape=getattr(USUAL, name), max_shape=getattr(MOST, name), dtype=dtype
-        )
-        for name, dtype in zip(names, dtypes, strict=True)
-    ]
-    return torch_tensorrt.compile(
-        Model().cuda().eval(), ir="dynamo", inputs=inputs, min_block_size=1, use_python_runtime=True, **options
+    given = tensors(arguments(USUAL, dtypes))
+    shapes: dict[str, dict[int, Any]] = {name: {} for name in given}
+    for tensor, dimension, least, most in DYNAMIC:
+        shapes[tensor][dimension] = torch.export.Dim.DYNAMIC(min=least, max=most)
+    program = torch.export.export(Between(), tuple(given.values()), dynamic_shapes=shapes)
+    return torch_tensorrt.dynamo.compile(
+        program, tuple(given.values()), min_block_size=1, use_python_runtime=True, **options
     )
 
 
@@ -58,12 +64,12 @@ def test_one_engine_holds_the_plugin_and_equals_eager(dtypes: tuple[torch.dtype,
     assert len(parts) == 1, f"the graph is broken into {parts}"
     assert "_run_on_acc" in parts[0], f"{parts[0]} runs in PyTorch"
     for case in (USUAL, LEAST, MOST, random_case()):
-        tensors = [value for value in arguments(case, dtypes) if isinstance(value, torch.Tensor)]
-        expected = Model()(*tensors)
+        given = tensors(arguments(case, dtypes)).values()
+        expected = Between()(*given)
         streams.clear()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_launch.Launch, "start", noted)
-            actual = model(*tensors)
+            actual = model(*given)
         assert streams, "the engine did not run the plugin"
         torch.testing.assert_close(actual, expected)
     assert not plugin.FAILURES

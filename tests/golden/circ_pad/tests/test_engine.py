@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import torch
 
-from calls import DTYPES, LEAST, MOST, USUAL, arguments, assert_close, random_case, reference
-from test_onnx import Parsed, exported
 from trtplug_circular_pad import plugin
 from trtplug_circular_pad._tensorrt import TENSORRT_DTYPES, trt
+
+from .calls import DTYPES, LEAST, MOST, TENSORS, USUAL, arguments, assert_close, random_case, reference, tensors
+from .test_onnx import Parsed, exported
 
 UNSUPPORTED = 3  # what run_engine.py says of a GPU that this TensorRT does not run on
 
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA device", allow_module_level=True)
 
-NAMES = ("x",)
 OUTPUTS = ("y",)
 
 
@@ -28,7 +28,7 @@ def built(dtypes: tuple[torch.dtype, ...]) -> bytes:
         builder = trt.Builder(trt.Logger(trt.Logger.WARNING))
         network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         inputs = []
-        for name, dtype in zip(NAMES, dtypes, strict=True):
+        for name, dtype in zip(TENSORS, dtypes, strict=True):
             sizes = zip(getattr(LEAST, name), getattr(MOST, name), strict=True)
             shape = [least if least == most else -1 for least, most in sizes]
             inputs.append(network.add_input(name, TENSORRT_DTYPES[dtype], shape))
@@ -57,8 +57,7 @@ def test_engine_equals_reference_in_a_fresh_process(
     plan, inputs, outputs = tmp_path / "engine", tmp_path / "inputs", tmp_path / "outputs"
     plan.write_bytes(built(dtypes))
     calls = [arguments(case, dtypes) for case in (USUAL, LEAST, MOST, random_case())]
-    tensors = [[value for value in call if isinstance(value, torch.Tensor)] for call in calls]
-    torch.save([dict(zip(NAMES, (t.cpu() for t in group), strict=True)) for group in tensors], inputs)
+    torch.save([{name: tensor.contiguous().cpu() for name, tensor in tensors(call).items()} for call in calls], inputs)
     script = Path(__file__).with_name("run_engine.py")
     done = subprocess.run([sys.executable, script, plan, inputs, outputs], capture_output=True, text=True, check=False)
     if done.returncode == UNSUPPORTED:

@@ -8,11 +8,12 @@ import pytest
 import torch
 from onnx import AttributeProto, TensorProto, helper
 
-from calls import CASES, DTYPES, DYNAMIC, LEAST, MOST, OP, USUAL, Case, arguments, reference
 from trtplug_circular_pad import plugin
 from trtplug_circular_pad._names import NAME, NAMESPACE, VERSION
 from trtplug_circular_pad._tensorrt import TENSORRT_DTYPES, trt
-from trtplug_circular_pad.onnx import SCHEMA, TRANSLATIONS, circular_pad
+from trtplug_circular_pad.onnx import SCHEMA, TRANSLATIONS
+
+from .calls import CASES, DTYPES, DYNAMIC, LEAST, MOST, USUAL, Case, Model, arguments, reference, tensors
 
 ELEMENTS = {
     torch.float32: TensorProto.FLOAT,
@@ -21,28 +22,15 @@ ELEMENTS = {
 }
 
 
-class Model(torch.nn.Module):
-    """The op alone, its attributes those of a case."""
-
-    def __init__(self, case: Case) -> None:
-        super().__init__()
-        self.case = case
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Calls the op as a user's model does."""
-        result: torch.Tensor = OP(x, list(self.case.padding))
-        return result
-
-
-def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL) -> onnx.ModelProto:
+def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL, model: type[Model] = Model) -> onnx.ModelProto:
     """The model as torch.onnx.export writes it, of the usual case with the dynamic dimensions of the profile."""
-    tensors = tuple(value for value in arguments(case, dtypes) if isinstance(value, torch.Tensor))
-    shapes: dict[str, dict[int, Any]] = {"x": {}}
+    given = tensors(arguments(case, dtypes))
+    shapes: dict[str, dict[int, Any]] = {name: {} for name in given}
     for tensor, dimension, _, _ in DYNAMIC if case is USUAL else ():
         shapes[tensor][dimension] = torch.export.Dim.DYNAMIC
     program = torch.onnx.export(
-        Model(case).eval(),
-        tensors,
+        model(case).eval(),
+        kwargs=given,
         dynamo=True,
         dynamic_shapes=shapes,
         custom_translation_table=TRANSLATIONS,
@@ -52,14 +40,17 @@ def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL) -> onnx.ModelP
     return program.model_proto
 
 
+def node_attributes(case: Case) -> list[tuple[str, AttributeProto.AttributeType, Any]]:
+    """The attributes of a node by name, type and value; numbers are text, and what is None is left out."""
+    attributes: list[tuple[str, AttributeProto.AttributeType, Any]] = []
+    attributes.append(("padding", AttributeProto.STRING, " ".join(map(str, case.padding))))
+    return attributes
+
+
 def by_hand(case: Case, dtypes: tuple[torch.dtype, ...]) -> onnx.ModelProto:
     """A model of the node alone, at the static shapes of a case."""
     call = arguments(case, dtypes, device=torch.device("cpu"))
-    tensors = [value for value in call if isinstance(value, torch.Tensor)]
-    inputs = [
-        helper.make_tensor_value_info(i.name, ELEMENTS[t.dtype], t.shape)
-        for i, t in zip(SCHEMA.inputs, tensors, strict=True)
-    ]
+    inputs = [helper.make_tensor_value_info(name, ELEMENTS[t.dtype], t.shape) for name, t in tensors(call).items()]
     results = zip(SCHEMA.outputs, reference(call), strict=True)
     outputs = [helper.make_tensor_value_info(o.name, ELEMENTS[t.dtype], None) for o, t in results]
     node = helper.make_node(
@@ -70,7 +61,8 @@ def by_hand(case: Case, dtypes: tuple[torch.dtype, ...]) -> onnx.ModelProto:
         plugin_version=VERSION,
         plugin_namespace=NAMESPACE,
     )
-    node.attribute.append(helper.make_attribute("padding", list(case.padding), attr_type=AttributeProto.INTS))
+    for name, kind, value in node_attributes(case):
+        node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
     graph = helper.make_graph([node], "circular_pad", inputs, outputs)
     return helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid(NAMESPACE, 1)], ir_version=9
@@ -95,6 +87,22 @@ class Parsed:
         layers = [self.network.get_layer(i) for i in range(self.network.num_layers)]
         return [layer for layer in layers if layer.type == trt.LayerType.PLUGIN_V3]
 
+    def built(self) -> Any:
+        """The engine, for the optimisation profile."""
+        config, profile = self.builder.create_builder_config(), self.builder.create_optimization_profile()
+        for i in range(self.network.num_inputs):
+            tensor = self.network.get_input(i)
+            sizes = [getattr(case, tensor.name) for case in (LEAST, USUAL, MOST)]
+            assert [d == -1 for d in tensor.shape] == [
+                (tensor.name, d) in {(name, dimension) for name, dimension, _, _ in DYNAMIC}
+                for d in range(len(sizes[0]))
+            ]
+            profile.set_shape(tensor.name, *sizes)
+        config.add_optimization_profile(profile)
+        plan = self.builder.build_serialized_network(self.network, config)
+        assert plan is not None, "the builder refused the network; its log says why"
+        return plan
+
 
 def _find_library_of_parser() -> None:
     """TensorRT-RTX's parser opens this library, which its wheel has under another name, and aborts without it."""
@@ -107,24 +115,32 @@ def _find_library_of_parser() -> None:
 @pytest.mark.parametrize(
     ("case", "dtypes"), [*((USUAL, row) for row in DTYPES), *((case, DTYPES[0]) for case in CASES)], ids=str
 )
-def test_exported_node_is_what_the_parser_looks_up(case: Case, dtypes: tuple[torch.dtype, ...]) -> None:
+def test_exported_node_is_what_the_parser_looks_up(
+    case: Case, dtypes: tuple[torch.dtype, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = exported(dtypes, case)
     onnx.checker.check_model(model, full_check=True)
     (node,) = [node for node in model.graph.node if node.op_type == NAME]
     assert node.domain == NAMESPACE
     assert NAMESPACE in {opset.domain for opset in model.opset_import}
-    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    assert attributes == {
-        "padding": list(case.padding),
-        "plugin_version": VERSION.encode(),
-        "plugin_namespace": NAMESPACE.encode(),
-    }
+    expected = {name: value.encode() if isinstance(value, str) else value for name, _, value in node_attributes(case)}
+    expected |= {"plugin_version": VERSION.encode(), "plugin_namespace": NAMESPACE.encode()}
+    assert {a.name: helper.get_attribute_value(a) for a in node.attribute} == expected
+    made = []
+    create_plugin = type(plugin.CREATOR).create_plugin
 
+    def noted(creator: Any, *arguments: Any) -> Any:
+        made.append(create_plugin(creator, *arguments))
+        return made[-1]
 
-@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**40 + 3])
-def test_padding_that_onnx_would_change_is_refused(value: int) -> None:
-    with pytest.raises(ValueError, match="padding"):
-        circular_pad(x=None, padding=[value])
+    monkeypatch.setattr(type(plugin.CREATOR), "create_plugin", noted)
+    parsed = Parsed(model)
+    kept = {"padding": case.padding}
+    # As text, which tells 1 from 1.0 and 0.0 from -0.0.
+    assert str({name: getattr(made[0], name) for name in kept}) == str(kept), "the parser changed an attribute"
+    types = [parsed.network.get_output(i).dtype for i in range(parsed.network.num_outputs)]
+    results = reference(arguments(case, dtypes))[: len(types)]
+    assert types == [TENSORRT_DTYPES[t.dtype] for t in results]
 
 
 @pytest.mark.parametrize("dtypes", DTYPES, ids=str)
@@ -143,15 +159,6 @@ def test_engine_is_built_with_the_plugin_inside(
 ) -> None:
     parsed = Parsed(exported(dtypes))
     (layer,) = parsed.plugin_layers()
-    config, profile = parsed.builder.create_builder_config(), parsed.builder.create_optimization_profile()
-    for i in range(parsed.network.num_inputs):
-        tensor = parsed.network.get_input(i)
-        sizes = [getattr(case, f"{tensor.name}") for case in (LEAST, USUAL, MOST)]
-        assert [d == -1 for d in tensor.shape] == [
-            (tensor.name, d) in {(name, dimension) for name, dimension, _, _ in DYNAMIC} for d in range(len(sizes[0]))
-        ]
-        profile.set_shape(tensor.name, *sizes)
-    config.add_optimization_profile(profile)
     serialised = []
     get_fields = plugin.CircularPadPlugin.get_fields_to_serialize
 
@@ -160,8 +167,7 @@ def test_engine_is_built_with_the_plugin_inside(
         return get_fields(subject)
 
     monkeypatch.setattr(plugin.CircularPadPlugin, "get_fields_to_serialize", noted)
-    plan = parsed.builder.build_serialized_network(parsed.network, config)
-    assert plan is not None, "the builder refused the network; its log says why"
+    plan = parsed.built()
     assert serialised, "the plugin was not written into the engine"
     assert NAME.encode() in bytes(plan), "the engine does not name the plugin"
     record_property("library", f"{trt.__name__} {trt.__version__}")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from calls import (
+from .calls import (
     CASES,
     DTYPES,
     DYNAMIC,
@@ -15,21 +15,14 @@ from calls import (
     SCHEMA,
     USUAL,
     Case,
+    Model,
     arguments,
     assert_close,
     invoke,
     random_case,
     reference,
+    tensors,
 )
-
-
-class Model(torch.nn.Module):
-    """The op alone, its attributes fixed."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Calls the op as a user's model does."""
-        result: torch.Tensor = OP(x, list(USUAL.padding))
-        return result
 
 
 def test_schema_is_that_of_the_spec() -> None:
@@ -59,11 +52,11 @@ def test_fake_equals_real(case: Case, dtypes: tuple[torch.dtype, ...], layout: s
 
 
 def test_export_keeps_dynamic_dimensions() -> None:
-    tensors = [value for value in arguments(USUAL, DTYPES[0]) if isinstance(value, torch.Tensor)]
-    shapes: dict[str, dict[int, torch.export.Dim]] = {"x": {}}
+    given = tensors(arguments(USUAL, DTYPES[0]))
+    shapes: dict[str, dict[int, torch.export.Dim]] = {name: {} for name in given}
     for tensor, dimension, _, _ in DYNAMIC:
         shapes[tensor][dimension] = torch.export.Dim.DYNAMIC
-    program = torch.export.export(Model(), tuple(tensors), dynamic_shapes=shapes)
+    program = torch.export.export(Model(), (), given, dynamic_shapes=shapes)
     (node,) = [node for node in program.graph.nodes if node.target == OP.default]
     for tensor, dimension, _, _ in DYNAMIC:
         placeholder = next(node for node in program.graph.nodes if node.name == tensor)
@@ -71,7 +64,7 @@ def test_export_keeps_dynamic_dimensions() -> None:
     assert node.target == OP.default
     for case in (LEAST, MOST, random_case()):
         call = arguments(case, DTYPES[0])
-        result = program.module()(*(value for value in call if isinstance(value, torch.Tensor)))
+        result = program.module()(**tensors(call))
         assert_close(result if isinstance(result, tuple) else (result,), reference(call), DTYPES[0])
 
 
@@ -80,5 +73,5 @@ def test_compile_captures_one_graph() -> None:
     compiled = torch.compile(Model(), fullgraph=True, backend="aot_eager", dynamic=True)
     for case in (USUAL, random_case()):
         call = arguments(case, DTYPES[0])
-        result = compiled(*(value for value in call if isinstance(value, torch.Tensor)))
+        result = compiled(**tensors(call))
         assert_close(result if isinstance(result, tuple) else (result,), reference(call), DTYPES[0])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from calls import (
+from .calls import (
     CASES,
     DEVICE,
     DTYPES,

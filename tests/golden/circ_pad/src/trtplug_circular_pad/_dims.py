@@ -16,7 +16,7 @@ class Dim:
         self._builder = builder
 
     def _operation(self, name: str, left: Any, right: Any) -> "Dim":
-        operands = [_expression(operand, self._builder) for operand in (left, right)]
+        operands = [expression(operand, self._builder) for operand in (left, right)]
         return Dim(self._builder.operation(getattr(trt.DimensionOperation, name), *operands), self._builder)
 
     def __add__(self, other: Any) -> "Dim":
@@ -67,9 +67,10 @@ def write(shape: Sequence[Any], builder: Any) -> Any:
     """Dims and ints as TensorRT's DimsExprs."""
     dims = trt.DimsExprs(len(shape))
     for i, size in enumerate(shape):
-        dims[i] = _expression(size, builder)
+        dims[i] = expression(size, builder)
     return dims
 
 
-def _expression(size: Any, builder: Any) -> Any:
+def expression(size: Any, builder: Any) -> Any:
+    """A Dim or an int as TensorRT's IDimensionExpr."""
     return size.expression if isinstance(size, Dim) else builder.constant(size)

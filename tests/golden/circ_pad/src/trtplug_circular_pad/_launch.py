@@ -1,10 +1,10 @@
-"""The launch of circular_pad: grid, kernel arguments, compilation, and the start on a stream.
+"""The launch of circular_pad: grids, kernel arguments, compilation, and the start on a stream.
 
-The torch op and the TensorRT plugin both prepare and start the kernel here, and nowhere else.
+The torch op and the TensorRT plugin both prepare and start the kernels here, and nowhere else.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,9 +14,6 @@ from triton.runtime.interpreter import InterpretedFunction
 
 from . import _shapes
 from ._kernel import circ_pad_kernel
-
-# Launch options of Triton, which choose the compiled code as much as the kernel's text does.
-OPTIONS = {"num_warps": 1}
 
 
 @dataclass(frozen=True)
@@ -31,60 +28,72 @@ class Pointer:
         return self.address
 
 
+@dataclass(frozen=True)
+class Step:
+    """One kernel of a launch.
+
+    `arguments` gives the kernel's arguments for buffers, and `options` are Triton's, which choose the compiled code as
+    much as the kernel's text does.
+    """
+
+    kernel: Any
+    grid: tuple[int, int, int]
+    arguments: Callable[..., tuple[Any, ...]]
+    options: Mapping[str, int]
+
+
 class Launch:
     """A prepared launch: all that follows from shapes, dtypes and attributes, nothing that follows from addresses.
 
-    A buffer is the device address of a tensor's first element; buffers are the inputs, then the outputs.
+    A buffer is the device address of a tensor's first element; buffers are the inputs, the outputs.
     """
 
     def __init__(
         self,
-        grid: tuple[int, int, int],
-        arguments: Callable[..., tuple[Any, ...]],
+        steps: Sequence[Step],
         dtypes: tuple[torch.dtype, ...],
     ) -> None:
-        for programs, limit in zip(grid, (2**31 - 1, 65535, 65535), strict=True):
-            if programs > limit:
-                raise ValueError(
-                    f"circular_pad: a grid of {grid} is larger than CUDA allows; the tensors are too large"
-                )
-        self.grid = grid
-        self.arguments = arguments
+        for step in steps:
+            for programs, limit in zip(step.grid, (2**31 - 1, 65535, 65535), strict=True):
+                if programs > limit:
+                    raise ValueError(
+                        f"circular_pad: a grid of {step.grid} is larger than CUDA allows; the tensors are too large"
+                    )
+        self.steps = tuple(step for step in steps if 0 not in step.grid)
         self.dtypes = dtypes
 
     def start(self, *buffers: int, stream: int) -> None:
-        """Starts the kernel on a CUDA stream, given by its handle, and does not wait for it."""
-        if 0 not in self.grid:
-            kernel = self._unaligned if any(buffer % 16 for buffer in buffers) else self._aligned
-            kernel(*self.arguments(*buffers), stream=stream)
+        """Starts the kernels on a CUDA stream, given by its handle, and does not wait for them."""
+        kernels = self._unaligned if any(buffer % 16 for buffer in buffers) else self._aligned
+        for step, kernel in zip(self.steps, kernels, strict=True):
+            kernel(*step.arguments(*buffers), stream=stream)
 
     def warm(self) -> None:
         """Compiles and loads all that start() may need, so that start() never does."""
-        if 0 not in self.grid:
-            _ = self._aligned, self._unaligned
+        _ = self._aligned, self._unaligned
 
     def interpret(self, *tensors: torch.Tensor) -> None:
-        """Runs the kernel on CPU tensors under Triton's interpreter."""
+        """Runs the kernels on CPU tensors under Triton's interpreter."""
         if not isinstance(circ_pad_kernel, InterpretedFunction):
             raise RuntimeError(
                 "circular_pad runs on CUDA tensors; to interpret its kernel on the CPU, "
                 "set TRITON_INTERPRET=1 before trtplug_circular_pad is imported"
             )
-        if 0 not in self.grid:
-            circ_pad_kernel[self.grid](*self.arguments(*tensors), **OPTIONS)
+        for step in self.steps:
+            step.kernel[step.grid](*step.arguments(*tensors), **step.options)
 
     @cached_property
-    def _aligned(self) -> Callable[..., None]:
-        return self._compile(address=0)
+    def _aligned(self) -> tuple[Callable[..., None], ...]:
+        return tuple(self._compile(step, address=0) for step in self.steps)
 
     @cached_property
-    def _unaligned(self) -> Callable[..., None]:
-        return self._compile(address=1)
+    def _unaligned(self) -> tuple[Callable[..., None], ...]:
+        return tuple(self._compile(step, address=1) for step in self.steps)
 
-    def _compile(self, address: int) -> Callable[..., None]:
+    def _compile(self, step: Step, address: int) -> Callable[..., None]:
         pointers = [Pointer(dtype, address) for dtype in self.dtypes]
-        compiled = circ_pad_kernel.warmup(*self.arguments(*pointers), grid=self.grid, **OPTIONS)
-        runner: Callable[..., None] = compiled[self.grid]  # loads the module on the current device
+        compiled = step.kernel.warmup(*step.arguments(*pointers), grid=step.grid, **step.options)
+        runner: Callable[..., None] = compiled[step.grid]  # loads the module on the current device
         return runner
 
 
@@ -135,14 +144,17 @@ def prepare(
         ROWS,
         BLOCK,
     )
-
-    def arguments(x: Any, y: Any) -> tuple[Any, ...]:
-        return (x, y, *values)
-
-    grid = (-(-rows // ROWS) * -(-out[3] // BLOCK), 1, 1)
-    if 0 in grid and math.prod(y_shape):
-        raise ValueError(f"circular_pad: nothing would write the output: the grid is {grid}")
-    return Launch(grid, arguments, (x_dtype, _shapes.y_dtype(x_dtype)))
+    steps = (
+        Step(
+            circ_pad_kernel,
+            (-(-rows // ROWS) * -(-out[3] // BLOCK), 1, 1),
+            lambda x, y: (x, y, *values),
+            {"num_warps": 1},
+        ),
+    )
+    if all(0 in step.grid for step in steps) and math.prod(y_shape):
+        raise ValueError(f"circular_pad: nothing would write the output: the grid is {steps[0].grid}")
+    return Launch(steps, (x_dtype, _shapes.y_dtype(x_dtype)))
 
 
 def _next_power_of_2(n: int) -> int:

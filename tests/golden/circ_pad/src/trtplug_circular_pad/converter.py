@@ -57,7 +57,9 @@ def convert(ctx: ConversionContext, target: Any, args: tuple[Any, ...], kwargs: 
     """Adds the plugin to the network."""
     x, padding = _bind(*args, **kwargs)
     plugin = CircularPadPlugin(padding=tuple(padding))
-    inputs = [get_trt_tensor(ctx, x, f"{name}_x")]
+    inputs = [
+        get_trt_tensor(ctx, x, f"{name}_x"),
+    ]
     layer = ctx.net.add_plugin_v3(inputs, [], plugin)
     layer.name = f"{NAME}-{name}"
     return layer.get_output(0)

@@ -14,6 +14,7 @@ from ._names import NAME, NAMESPACE, VERSION
 
 _DOMAIN_VERSION = 1
 
+# Numbers are text, since TensorRT's parser would make each int an int32 and each float a float32.
 SCHEMA = OpSchema(
     NAME,
     NAMESPACE,
@@ -22,7 +23,7 @@ SCHEMA = OpSchema(
     outputs=[OpSchema.FormalParameter("y", "T_x")],
     type_constraints=[("T_x", ["tensor(float)", "tensor(float16)", "tensor(bfloat16)"], "The dtypes of x.")],
     attributes=[
-        OpSchema.Attribute("padding", OpSchema.AttrType.INTS),
+        OpSchema.Attribute("padding", OpSchema.AttrType.STRING, required=True),
         OpSchema.Attribute("plugin_version", OpSchema.AttrType.STRING),
         OpSchema.Attribute("plugin_namespace", OpSchema.AttrType.STRING),
     ],
@@ -33,20 +34,13 @@ _NODE = Op(Opset(NAMESPACE, _DOMAIN_VERSION), NAME, SCHEMA)
 
 
 def circular_pad(x: Any, padding: Sequence[int]) -> Any:
-    """The node of one call; ValueError if ONNX or its parser would change the value of an attribute."""
-    return _NODE(
-        x,
-        padding=[_int32("padding", value) for value in padding],
-        plugin_version=VERSION,
-        plugin_namespace=NAMESPACE,
-    )
-
-
-def _int32(name: str, value: int) -> int:
-    """The value, if it survives TensorRT's ONNX parser, which makes every int an int32."""
-    if not -(2**31) <= value < 2**31:
-        raise ValueError(f"circular_pad: {name} is {value}; TensorRT's ONNX parser would cut it to 32 bits")
-    return value
+    """The node of one call."""
+    attributes: dict[str, Any] = {
+        "padding": " ".join(str(value) for value in padding),
+        "plugin_version": VERSION,
+        "plugin_namespace": NAMESPACE,
+    }
+    return _NODE(x, **attributes)
 
 
 TRANSLATIONS: dict[Callable[..., Any], Callable[..., Any]] = {torch.ops.trtplug_ops.circular_pad.default: circular_pad}

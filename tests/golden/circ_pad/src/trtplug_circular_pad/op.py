@@ -35,7 +35,8 @@ def circular_pad(x: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
 def _interpret(x: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
     y = _empty_outputs(x, padding)
     x = x.contiguous()
-    _launch.prepare(None, x.dtype, tuple(x.shape), tuple(padding)).interpret(x, y)
+    launch = _launch.prepare(None, x.dtype, tuple(x.shape), tuple(padding))
+    launch.interpret(x, y)
     return y
 
 

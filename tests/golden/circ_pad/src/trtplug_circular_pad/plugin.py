@@ -13,11 +13,18 @@ from ._dims import read, write
 from ._names import NAME, NAMESPACE, VERSION
 from ._tensorrt import TENSORRT_DTYPES, TORCH_DTYPES, trt
 
+# The attributes, and the types of the fields that carry them.
+FIELDS = {
+    "padding": trt.PluginFieldType.INT64,
+}
+
 # TensorRT prints an exception of on_shape_change or enqueue and goes on with unwritten outputs; here it can be found.
 FAILURES: deque[Exception] = deque(maxlen=16)
 
-# The accepted dtypes of all inputs and outputs, a row for each combination.
-_COMBINATIONS = tuple((x_dtype, _shapes.y_dtype(x_dtype)) for (x_dtype,) in _shapes.DTYPES)
+# The accepted types of all inputs and outputs, a row for each combination.
+_COMBINATIONS = [
+    [TENSORRT_DTYPES[dtype] for dtype in (x_dtype, _shapes.y_dtype(x_dtype))] for (x_dtype,) in _shapes.DTYPES
+]
 
 # Shapes and formats are in TensorRT's own key for timed tactics; what the kernel does with them is not.
 _CODE = sha256(
@@ -55,10 +62,13 @@ class CircularPadPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBui
 
     def get_fields_to_serialize(self) -> Any:
         """The attributes, as TensorRT writes them into the engine."""
+        arrays = {
+            "padding": np.array(self.padding, dtype=np.int64),
+        }
         # A field refers to the memory of its array and a collection to its fields; neither keeps them alive.
-        self._arrays = (np.array(self.padding, dtype=np.int64),)
+        self._arrays = arrays
         self._fields = trt.PluginFieldCollection(
-            [trt.PluginField("padding", self._arrays[0], trt.PluginFieldType.INT64)]
+            [trt.PluginField(name, array, FIELDS[name]) for name, array in arrays.items()]
         )
         return self._fields
 
@@ -74,9 +84,9 @@ class CircularPadPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBui
 
     def supports_format_combination(self, pos: int, in_out: Any, num_inputs: int) -> bool:
         """Whether tensor `pos` may be what it is, given the tensors before it: dense, and a known combination."""
-        dtypes = tuple(TORCH_DTYPES.get(tensor.desc.type) for tensor in in_out[: pos + 1])
+        types = [tensor.desc.type for tensor in in_out[: pos + 1]]
         linear = in_out[pos].desc.format == trt.TensorFormat.LINEAR
-        return linear and any(row[: pos + 1] == dtypes for row in _COMBINATIONS)
+        return linear and any(row[: pos + 1] == types for row in _COMBINATIONS)
 
     def configure_plugin(self, inputs: Any, outputs: Any) -> None:
         """Nothing to do: all that a launch needs is known when on_shape_change is called."""
@@ -100,7 +110,7 @@ class CircularPadPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBui
     def enqueue(
         self, input_desc: Any, output_desc: Any, inputs: Any, outputs: Any, workspace: int, stream: int
     ) -> None:
-        """Starts the kernel on TensorRT's stream."""
+        """Starts the kernels on TensorRT's stream."""
         try:
             if self._launch is None:
                 raise RuntimeError("circular_pad: on_shape_change failed, or was not called before enqueue")
@@ -118,9 +128,9 @@ class CircularPadCreator(trt.IPluginCreatorV3One):  # type: ignore[misc]
         self.name = NAME
         self.plugin_version = VERSION
         self.plugin_namespace = NAMESPACE
-        self._arrays = (np.empty(0, dtype=np.int64),)
+        self._nothing = np.empty(0, dtype=np.int8)
         self.field_names = trt.PluginFieldCollection(
-            [trt.PluginField("padding", self._arrays[0], trt.PluginFieldType.INT64)]
+            [trt.PluginField(name, self._nothing, kind) for name, kind in FIELDS.items()]
         )
 
     def create_plugin(self, name: str, fields: Any, phase: Any) -> CircularPadPlugin:
@@ -133,10 +143,19 @@ class CircularPadCreator(trt.IPluginCreatorV3One):  # type: ignore[misc]
 
 
 def _ints(field: Any) -> tuple[int, ...]:
-    """The ints of a field, copied out of TensorRT's memory; the ONNX parser sends int32."""
+    """The ints of a field, copied out of TensorRT's memory; exported nodes have them as text."""
+    if field.type == trt.PluginFieldType.CHAR:
+        return tuple(map(int, _text(field).split()))
     if field.type not in (trt.PluginFieldType.INT32, trt.PluginFieldType.INT64):
-        raise TypeError(f"circular_pad: field {field.name!r} is {field.type}, not INT32 or INT64")
+        raise TypeError(f"circular_pad: field {field.name!r} is {field.type}, not INT64, INT32 or text")
     return tuple(np.array(field.data).ravel().tolist())
+
+
+def _text(field: Any) -> str:
+    """The text of a field, copied out of TensorRT's memory; some senders end it in NUL."""
+    if field.type != trt.PluginFieldType.CHAR:
+        raise TypeError(f"circular_pad: field {field.name!r} is {field.type}, not CHAR")
+    return np.array(field.data).astype(np.int8).tobytes().decode().removesuffix("\0")
 
 
 def _register() -> Any:

@@ -1,0 +1,5 @@
+from second import two
+
+
+def one():
+    return two()

@@ -1,0 +1,5 @@
+import first
+
+
+def two():
+    return first.one()

@@ -1,0 +1,5 @@
+import scale
+
+
+def one():
+    return scale

@@ -1,0 +1,150 @@
+"""What several views derive from an operator: dtype combinations, what is read, buffers, a plugin's attributes."""
+
+from __future__ import annotations
+
+import itertools
+
+from trtplug import names
+from trtplug.dtypes import TABLE, Dtype
+from trtplug.expr import Call, Expr, Value, walk
+from trtplug.model import Attribute, Op, Output, Tensor
+from trtplug.torch_schema import Argument, ArgumentType, Base
+from trtplug.trial import dtype_rows
+from trtplug.views import spelling
+from trtplug.views.spelling import SYMBOLIC
+
+
+def accepted_rows(op: Op) -> tuple[tuple[Dtype | None, ...], ...]:
+    """Every combination of input dtypes that the op accepts; None is the dtype of an absent tensor."""
+    rows: list[tuple[Dtype | None, ...]] = []
+    for row in dtype_rows(op):
+        choices = [(dtype, None) if t.optional else (dtype,) for t, dtype in zip(op.tensors, row, strict=True)]
+        rows += itertools.product(*choices)
+    return tuple(dict.fromkeys(rows))
+
+
+def dtype_of(output: Output) -> str:
+    """The dtype of an output as an expression over `x_dtype` and attributes."""
+    return output.dtype.torch if isinstance(output.dtype, Dtype) else SYMBOLIC.text(output.dtype)
+
+
+def dtype_needs(op: Op, output: Output) -> tuple[str, ...]:
+    """What the dtype of an output follows from."""
+    return () if isinstance(output.dtype, Dtype) else spelling.needs(op, output.dtype)
+
+
+def possible_dtypes(op: Op, output: Output) -> tuple[Dtype, ...]:
+    """Every dtype that an output may have."""
+    if isinstance(output.dtype, Dtype):
+        return (output.dtype,)
+    read = spelling.needs(op, output.dtype)
+    tensors = [dtype for tensor in op.tensors if f"{tensor.name}_dtype" in read for dtype in tensor.dtypes]
+    attributes = [dtype for a in op.attributes if a.name in read for dtype in a.dtypes]
+    return tuple(dict.fromkeys([*tensors, *attributes]))
+
+
+def used_dtypes(op: Op) -> tuple[Dtype, ...]:
+    """Every dtype that a tensor of the op may have, workspace included."""
+    used = [dtype for tensor in op.tensors for dtype in tensor.dtypes]
+    used += [dtype for output in (*op.outputs, *op.launch.scratch) for dtype in possible_dtypes(op, output)]
+    used += [TABLE["int64"]] if op.sizes else []
+    return tuple(dict.fromkeys(used))
+
+
+def is_bool(tensor: Tensor) -> bool:
+    return any(dtype.name == "bool" for dtype in tensor.dtypes)
+
+
+def check_needs(op: Op) -> tuple[str, ...]:
+    """What the check reads: every dtype and shape, dtype attributes, and the attributes that a condition names."""
+    tensors = {f"{tensor.name}_{what}" for tensor in op.tensors for what in ("dtype", "shape")}
+    dtypes = {a.name for a in op.attributes if a.base is Base.SCALARTYPE}
+    read = {*tensors, *dtypes, *spelling.needs(op, *(check.condition for check in op.checks))}
+    return tuple(name for name in spelling.keys(op) if name in read)
+
+
+def buffers(op: Op) -> tuple[str, ...]:
+    """The tensors in the order of addresses: inputs, outputs, sizes, workspace."""
+    outputs, sizes = (output.name for output in op.outputs), (size.name for size in op.sizes)
+    return (*(t.name for t in op.tensors), *outputs, *sizes, *(buffer.name for buffer in op.launch.scratch))
+
+
+def launch_expressions(op: Op) -> tuple[Expr, ...]:
+    """All expressions of the launch, of ints alone."""
+    plan = op.launch
+    return (
+        *(let.value for let in plan.lets),
+        *(buffer.shape for buffer in plan.scratch),
+        *(axis for kernel in plan.kernels for axis in kernel.grid),
+        *(p.value for kernel in plan.kernels for p in kernel.parameters if p.value),
+    )
+
+
+def open_sizes(op: Op) -> tuple[Attribute, ...]:
+    """The SymInts that may be unknown when an engine is built: only shapes of outputs follow from them.
+
+    TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
+    """
+    read = set(spelling.needs(op, *launch_expressions(op), *(check.condition for check in op.checks)))
+    read |= {name for output in (*op.outputs, *op.launch.scratch) for name in dtype_needs(op, output)}
+    return tuple(a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional or a.name in read))
+
+
+def open_outputs(op: Op) -> tuple[Output, ...]:
+    """The outputs whose shapes follow from open sizes, so that a launch is told their shapes."""
+    sizes = {a.name for a in open_sizes(op)}
+    return tuple(output for output in op.outputs if sizes & set(spelling.needs(op, output.shape)))
+
+
+def prepare_needs(op: Op) -> tuple[str, ...]:
+    """What a launch is prepared from: every dtype, and what its expressions and the output rules read."""
+    shapes_read = [output.shape for output in op.outputs if output not in open_outputs(op)]
+    read = {f"{tensor.name}_dtype" for tensor in op.tensors}
+    read |= set(spelling.needs(op, *launch_expressions(op), *shapes_read))
+    for output in (*op.outputs, *op.launch.scratch):
+        read |= set(dtype_needs(op, output))
+    if op.launch.offset_bits == 32 or any(kernel.configs for kernel in op.launch.kernels):
+        read |= {f"{tensor.name}_shape" for tensor in op.tensors}
+    read |= set(spelling.needs(op, *(size.most for size in op.sizes)))
+    found = {size.name for size in op.sizes}
+    return tuple(name for name in spelling.keys(op) if name in read - found)
+
+
+def counted_outputs(op: Op) -> tuple[Output, ...]:
+    """The outputs whose first dimension is a size that the kernels find out."""
+    sizes = {size.name for size in op.sizes}
+    return tuple(output for output in op.outputs if sizes & set(spelling.needs(op, output.shape)))
+
+
+def float_names(op: Op) -> tuple[str, ...]:
+    """The attributes that hold floats, of those that a launch is prepared from."""
+    floats = {a.name for a in op.attributes if a.base is Base.FLOAT}
+    return tuple(name for name in prepare_needs(op) if name in floats)
+
+
+def plugin_attributes(op: Op) -> tuple[Attribute, ...]:
+    """What a plugin and an ONNX node keep: the attributes of the op, and which of the optional tensors are given."""
+    given = ArgumentType(Base.BOOL)
+    presences = [Attribute(Argument(names.presence(t.name), given, False, None, 0)) for t in op.tensors if t.optional]
+    sizes = open_sizes(op)
+    return (*(_or_none(a) if a in sizes else a for a in op.attributes), *presences)
+
+
+def _or_none(attribute: Attribute) -> Attribute:
+    argument = attribute.argument
+    return attribute._replace(argument=argument._replace(type=argument.type._replace(optional=True)))
+
+
+def presence_values(op: Op) -> dict[str, str]:
+    """How a function with the arguments of the op finds the attributes that the op does not have."""
+    return {names.presence(t.name): f"{t.name} is not None" for t in op.tensors if t.optional}
+
+
+def reads_buffer(op: Op, value: Expr) -> bool:
+    """Whether a kernel parameter is one of the tensors."""
+    return isinstance(value, Value) and value.name in buffers(op)
+
+
+def calls_of(*expressions: Expr) -> frozenset[str]:
+    """The functions that expressions call."""
+    return frozenset(node.function for e in expressions for node in walk(e) if isinstance(node, Call))
