@@ -56,11 +56,11 @@ def check(cases: tuple[Case, ...], arguments: tuple[Tensor | Attribute, ...], lo
 
 def _problem_with_shape(tensor: Tensor, shape: object) -> str | None:
     if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size in _INT64 for size in shape):
-        return f"'{tensor.name}' is a tensor; give its shape, such as [2, 3]"
+        return f"'{tensor.name}' is a tensor; give its shape, sizes of 0 or more, such as [2, 3]"
     low, high = tensor.rank
     if not low <= len(shape) <= high:
         allowed = f"{low}" if low == high else f"{low} to {high}"
-        return f"this {tensor.name} has {len(shape)} dimensions, inputs allows {allowed}; make them agree"
+        return f"the shape of {tensor.name} has length {len(shape)}, inputs allows a rank of {allowed}; make them agree"
     return None
 
 

@@ -124,7 +124,10 @@ def new(
     except scaffold.ScaffoldError as error:
         _refuse(str(error))
     plan = fileset.plan(files, folder, force=force, tracked=False)
-    _refuse_conflicts([plan], "exists", "choose another name, or add --force to overwrite")
+    remedy = "choose another name, or add --force to overwrite"
+    if source and any(entry.path.name == Path(source.rpartition(":")[0]).name for entry in plan.conflicts):
+        remedy = f"to start from the file in {folder}, name that one after --from; --force overwrites it"
+    _refuse_conflicts([plan], "exists", remedy)
     fileset.apply(plan)
     for path in files:
         typer.echo(f"wrote {folder / path}")
@@ -139,6 +142,9 @@ def build(specs: Specs, together: Together = None, output: Output = None, force:
     from trtplug import fileset
 
     plans = _plans(specs, together, output, force)
+    for plan in plans if not force else ():
+        if other := fileset.other_package(plan):
+            _refuse(f"{plan.folder} holds the package {other}, which would be deleted; choose another folder with -o")
     _refuse_conflicts(
         plans, "was not written by trtplug, or edited since", "see trtplug diff; add --force to overwrite"
     )
@@ -201,6 +207,9 @@ def verify(
     given = targets or _every_spec()
     if together is not None and (folders := [path for path in given if path.is_dir()]):
         _refuse(f"--package makes a package of specs, and {folders[0]} is a folder; name its spec instead")
+    for file in (json_file, junit_file):
+        if file and not file.absolute().parent.is_dir():
+            _refuse(f"cannot write {file}: its folder does not exist; make it first")
     found = target.targets(given, together)
     facts = doctor.examine()
     options = run.Options(stages, required, jobs or len(os.sched_getaffinity(0)), keep)

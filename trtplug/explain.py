@@ -81,7 +81,18 @@ def explain(document: yaml_reader.Document, errors: list[ErrorDetails]) -> Itera
             yield position(document, path[:-1], key=True), f"the key '{path[-2]}' {_requirement(error, str(path[-2]))}"
         else:
             place = document.places[path]
-            yield place.start, f"{_label(document, path)} {_requirement(error, place.source)}"
+            yield place.start, f"{_label(document, path)} {_requirement(error, place.source)}{_example(error)}"
+
+
+def _example(error: ErrorDetails) -> str:
+    """What should stand where something of another form altogether does."""
+    path = error["loc"]
+    if error["type"] not in ("tuple_type", "mapping_type", "dict_type", "dataclass_type"):
+        return ""
+    if len(path) > 1 and path[0] not in _FORMS:
+        return ""
+    description = _keys(path).get(str(path[-1]))
+    return f": {description}" if description else ""
 
 
 def _keys(path: tuple[object, ...]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,15 @@ def plan(files: Mapping[PurePosixPath, bytes], folder: Path, *, force: bool = Fa
             action = Action.DELETE if new is None else Action.UPDATE
         entries.append(Entry(path, action, old, new))
     return Plan(folder, tuple(entries), _manifest(files) if tracked else None)
+
+
+def other_package(plan: Plan) -> str | None:
+    """The name of the distribution that an earlier build left in the folder, if it is not the one of the plan."""
+    found = {entry.path: entry for entry in plan.entries}.get(PurePosixPath("pyproject.toml"))
+    if plan.manifest is None or found is None or found.old is None or found.new is None:
+        return None
+    old, new = (re.search(rb'^name = "([^"]*)"', text, re.MULTILINE) for text in (found.old, found.new))
+    return old[1].decode() if old and new and old[1] != new[1] else None
 
 
 def apply(plan: Plan) -> None:

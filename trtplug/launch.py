@@ -77,6 +77,14 @@ def _kernel(located: Located, scope: Scope, source: SourceFile | None, i: int, f
     constexprs = tuple(parameter for parameter in parameters.values() if parameter.constexpr)
     decorators = [d for d in function.decorators if not d.is_jit] if function else []
     tuner = next((d for d in decorators if d.configs), None)
+    for supplied in tuner.supplied if tuner else ():
+        located.problem(names.problem_with_argument_name(supplied), *at)
+    for key in tuner.key if tuner else ():
+        value = parameters[key].value if key in parameters else None
+        read = {node.name for node in walk(value) if isinstance(node, Value)} if value else set()
+        if depends := sorted({*form.constexpr, *(tuner.supplied if tuner else ())} & {*read, key}):
+            message = f"autotune's key '{key}' depends on the constexpr {depends[0]}; let it follow from the call alone"
+            located.problem(message, *at)
     for option in ("num_warps", "num_stages") if tuner else ():
         if (*path, option) in located.spec.document.places:
             message = f"each config of autotune says its {option}; remove it here"

@@ -6,7 +6,6 @@ A new property of an operator is a field here, filled in by resolve.py and read 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from trtplug.dtypes import Dtype
@@ -175,7 +174,6 @@ class Op(NamedTuple):
     tolerance: Mapping[str, float]
     cases: tuple[Case, ...]
     profiles: tuple[Profile, ...]
-    spec_path: PurePosixPath
     spec_text: str
 
     @property

@@ -10,7 +10,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePosixPath
 
 from trtplug import cases, expr, launch, names, sources, trial
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
@@ -112,7 +111,6 @@ def _op(located: Located) -> Op | None:
         tolerance=form.tolerance,
         cases=(*calls, *cases.with_other_tensors(calls, arguments)),
         profiles=profiles,
-        spec_path=PurePosixPath(located.spec.path.name),
         spec_text=located.spec.text,
     )
 
@@ -146,6 +144,11 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
         for a in arguments
         if isinstance(a, Tensor) and a.optional
     }
+    meanings |= {
+        f"{a.name}_size": f"is what ONNX may call the size {a.name}"
+        for a in arguments
+        if isinstance(a, Attribute) and a.base is Base.SYMINT
+    }
     for argument in arguments:
         if argument.name in meanings:
             message = f"'{argument.name}' {meanings[argument.name]}; choose another name"
@@ -162,6 +165,11 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
         meanings |= dict.fromkeys(section, meaning)
     for i, launched in enumerate(form.launch):
         _new_names(located, launched.constexpr, ("launch", i, "constexpr"), meanings)
+        kernel = launched.kernel or form.kernel.function
+        if kernel and (kernel in meanings or kernel in launched.constexpr):
+            meaning = meanings.get(kernel, "is a constexpr already")
+            at = ("launch", i, "kernel") if launched.kernel else ("kernel", "function")
+            located.problem(f"'{kernel}' {meaning}; rename the kernel", *at)
 
 
 def _new_names(
@@ -242,6 +250,8 @@ def _dtypes(
         return tuple(TABLE[name] for name in (form.dtype,) if name in TABLE), None
     others = {a.name for a in schema.arguments if a.type.base is Base.TENSOR and not a.type.optional} - {argument.name}
     other = located.form.inputs.get(tensor)
+    if tensor in others and other is not None and other.dtypes is None and located.spec.problems:
+        return (), None  # of whose dtypes something is wrong, which has been said
     if what != "dtype" or tensor not in others or other is None or other.dtypes is None:
         message = (
             f"'{form.dtype}' is not the dtype of a tensor that is always given and lists its dtypes; write x.dtype"
@@ -369,6 +379,9 @@ def _outputs(located: Located, schema: Schema, scope: Scope, sizes: tuple[Size, 
             message = "a size that the kernels find out is a first dimension and no other, as in [count] + x.shape[1:]"
             located.problem(message, "outputs", name, "shape")
         if dtype and shape:
+            if output.init and any(isinstance(node, Value) and node.name in located.form.sizes for node in walk(shape)):
+                message = "how much of it there is to fill, only the kernels find out; let them write all of it"
+                located.problem(message, "outputs", name, "init")
             outputs.append(Output(name, dtype, shape, output.init == "zero"))
     return tuple(outputs)
 

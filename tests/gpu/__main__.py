@@ -1,9 +1,9 @@
 """Everything that needs a GPU, in one table: ``python -m tests.gpu [SPEC ...] [--output FILE]``, in this folder's root.
 
-Each spec (default: all of specs/) becomes a wheel, is installed into a temporary folder, and its generated tests run
-from there with the compiled kernel, those of several specs side by side. Circular padding is then compiled by
-Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not run says
-why; one that failed makes the exit code 1.
+Each spec (default: all of specs/ and tests/specs/) becomes a wheel, is installed into a temporary folder, and its
+generated tests run from there with the compiled kernel, those of several specs side by side. Circular padding is then
+compiled by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not
+run says why; one that failed makes the exit code 1.
 
 Besides PyTorch with CUDA and Triton it takes the requirements of trtplug, build, hatchling, pytest, onnx, onnxscript,
 and CuPy, and for the rows with engines torch-tensorrt or torch-tensorrt-rtx. docs/gpu-results.md has the latest table
@@ -30,6 +30,7 @@ import torch
 from tests.gpu.packages import ROOT, TESTS, Installed, install, needs_bridge, run_test
 from tests.gpu.row import FAILED, NOT_RUN, Row, reported, table, versions
 
+SPECS = [path for folder in ("specs", "tests/specs") for path in sorted((ROOT / folder).glob("*.yaml"))]
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
@@ -88,7 +89,7 @@ def _measured(installed: Installed | None) -> tuple[Measurement, ...]:
 def main() -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description="What needs a GPU, in one table.")
-    parser.add_argument("specs", nargs="*", type=Path, default=sorted((ROOT / "specs").glob("*.yaml")))
+    parser.add_argument("specs", nargs="*", type=Path, default=SPECS)
     parser.add_argument("--output", type=Path, help="write the table to this Markdown file")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():

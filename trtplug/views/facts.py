@@ -6,7 +6,7 @@ import itertools
 
 from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
-from trtplug.expr import Call, Expr, Value, walk
+from trtplug.expr import Expr, Value
 from trtplug.model import Attribute, Op, Output, Tensor
 from trtplug.torch_schema import Argument, ArgumentType, Base
 from trtplug.trial import dtype_rows
@@ -48,6 +48,7 @@ def used_dtypes(op: Op) -> tuple[Dtype, ...]:
     used = [dtype for tensor in op.tensors for dtype in tensor.dtypes]
     used += [dtype for output in (*op.outputs, *op.launch.scratch) for dtype in possible_dtypes(op, output)]
     used += [TABLE["int64"]] if op.sizes else []
+    used += [dtype for attribute in op.attributes for dtype in attribute.dtypes]
     return tuple(dict.fromkeys(used))
 
 
@@ -85,6 +86,8 @@ def open_sizes(op: Op) -> tuple[Attribute, ...]:
 
     TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
     """
+    if op.sizes or op.launch.scratch:
+        return ()  # what a launch needs besides is not told it then
     read = set(spelling.needs(op, *launch_expressions(op), *(check.condition for check in op.checks)))
     read |= {name for output in (*op.outputs, *op.launch.scratch) for name in dtype_needs(op, output)}
     return tuple(a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional or a.name in read))
@@ -132,7 +135,8 @@ def plugin_attributes(op: Op) -> tuple[Attribute, ...]:
 
 def _or_none(attribute: Attribute) -> Attribute:
     argument = attribute.argument
-    return attribute._replace(argument=argument._replace(type=argument.type._replace(optional=True)))
+    # Without the default of the schema: what is left out of a node is a shape input.
+    return attribute._replace(argument=argument._replace(type=argument.type._replace(optional=True), default=None))
 
 
 def presence_values(op: Op) -> dict[str, str]:
@@ -143,8 +147,3 @@ def presence_values(op: Op) -> dict[str, str]:
 def reads_buffer(op: Op, value: Expr) -> bool:
     """Whether a kernel parameter is one of the tensors."""
     return isinstance(value, Value) and value.name in buffers(op)
-
-
-def calls_of(*expressions: Expr) -> frozenset[str]:
-    """The functions that expressions call."""
-    return frozenset(node.function for e in expressions for node in walk(e) if isinstance(node, Call))

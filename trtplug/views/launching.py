@@ -24,6 +24,7 @@ class Launch(TypedDict):
     wide: bool
     prepare_parameters: tuple[str, ...]
     floats: bool
+    first: tuple[str, ...]
     body: tuple[str, ...]
     steps: tuple[str, ...]
     something_to_write: str
@@ -44,6 +45,7 @@ def launch(op: Op) -> Launch:
     ]
     body += [f"{let.name} = {CONCRETE.text(let.value)}" for let in plan.lets]
     body += [f"{buffer.name}_shape = {_as_list(CONCRETE.text(buffer.shape))}" for buffer in plan.scratch]
+    first, body = body, []  # the limits of CUDA come between, before anything is tuned
     output_dtypes = [f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})" for o in op.outputs]
     scratch = [f"({facts.dtype_of(buffer)}, math.prod({buffer.name}_shape))" for buffer in plan.scratch]
     inputs = [f"{tensor.name}_dtype" for tensor in op.tensors]
@@ -84,6 +86,7 @@ def launch(op: Op) -> Launch:
             *(["floats: str"] if facts.float_names(op) else []),
         ),
         floats=bool(facts.float_names(op)),
+        first=tuple(first),
         body=tuple(body),
         steps=tuple(steps),
         something_to_write=_any(written) if written else "",
@@ -135,7 +138,7 @@ def _step(op: Op, kernel: Kernel, suffix: str) -> tuple[list[str], str]:
     candidate = f"candidate{suffix}"
     nested = [f"def {candidate}(config: triton.Config) -> Step:"]
     nested += [f"    {line}" for line in (*supplied, *lines, f"return {step}")]
-    key = spelling.row([spelling.quoted(kernel.function), "dtypes", *_tuned_by(op, kernel)])
+    key = spelling.row([spelling.quoted(kernel.function + suffix), "dtypes", *_tuned_by(op, kernel)])
     chosen = f"_fastest(device, [{candidate}(config) for config in {configs}], {key}, {_counts(op)})"
     return nested, chosen
 

@@ -94,7 +94,9 @@ def plugin(op: Op) -> Plugin:
     row = names(f"{t.name}_dtype" for t in op.tensors)
     output_dtypes = [f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})" for o in op.outputs]
     combination = names([row, *output_dtypes, *["torch.int64"] * len(op.sizes)])
-    needed_dtypes = [n for o in op.outputs for n in facts.dtype_needs(op, o)]
+    # That a tensor is bool, TensorRT's type of it does not tell.
+    bools = {f"{t.name}_dtype" for t in op.tensors if facts.is_bool(t) and not t.optional}
+    needed_dtypes = [n for o in op.outputs for n in facts.dtype_needs(op, o) if n not in bools]
     field_sets, wrong_fields = _field_sets(attributes)
     return Plugin(
         op=op.names.op,
@@ -133,9 +135,7 @@ def plugin(op: Op) -> Plugin:
         + ", TENSORRT_DTYPES[torch.int64]" * len(op.sizes),
         input_shapes=_unpacked(
             (f"{t.name}_shape" for t in op.tensors),
-            spelling.needs(
-                op, *(o.shape for o in op.outputs), *(s.most for s in op.sizes), *(s.typical for s in op.sizes)
-            ),
+            _shapes_read(op),
         ),
         output_shapes=names(
             [
@@ -148,7 +148,7 @@ def plugin(op: Op) -> Plugin:
         if facts.open_outputs(op)
         else "",
         open_sizes=tuple(
-            f"{a.name} = next(sizes) if self.{a.name} is None else self.{a.name}" for a in facts.open_sizes(op)
+            f"{a.name} = next(open_sizes) if self.{a.name} is None else self.{a.name}" for a in facts.open_sizes(op)
         ),
         check=names(described[name] for name in facts.check_needs(op)),
         prepare=f"torch.cuda.current_device(), {prepare_arguments(op, described)}",
@@ -222,6 +222,12 @@ def _field_sets(attributes: tuple[Attribute, ...]) -> tuple[tuple[str, ...], str
         return tuple(field_sets), "given.keys() != expected"
     field_sets.append(f"required = {spelling.string_set(n for n in attribute_names if n not in optional)}")
     return tuple(field_sets), "not required <= given.keys() <= expected"
+
+
+def _shapes_read(op: Op) -> Iterable[str]:
+    """The shapes that the rules of output shapes read; that a tensor is given, its shape tells here."""
+    rules = [*(o.shape for o in op.outputs), *(rule for s in op.sizes for rule in (s.most, s.typical))]
+    return [name.replace("_dtype", "_shape") for name in spelling.needs(op, *rules)]
 
 
 def _unpacked(targets: Iterable[str], used: Iterable[str]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from trtplug import __version__, cases
-from trtplug.model import Op, Package, Tensor
+from trtplug.model import Attribute, AttributeValue, Op, Package, Tensor
 from trtplug.names import Names
+from trtplug.torch_schema import Base
 from trtplug.views import spelling
-from trtplug.views.spelling import names
 
 
 def source(of: Names) -> str:
@@ -103,15 +103,12 @@ def _readme_op(op: Op) -> ReadmeOp:
         schema=op.schema,
         version=op.plugin_version,
         source=source(op.names),
-        example=names(
-            f"{a.name}={spelling.literal(values[a.name])}"
-            if a.argument.keyword_only and not isinstance(a, Tensor)
-            else a.name
-            if isinstance(a, Tensor)
-            else spelling.literal(values[a.name])
-            for a in op.arguments
-        ),
+        example=spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _shown(a, values[a.name])),
     )
+
+
+def _shown(attribute: Attribute, value: AttributeValue) -> str:
+    return f"torch.{value}" if attribute.base is Base.SCALARTYPE and value else spelling.literal(value)
 
 
 class Nothing(TypedDict):
@@ -124,7 +121,6 @@ def nothing(package: Package) -> Nothing:
 
 
 class Parts(TypedDict):
-    import_name: str
     ops: tuple[str, ...]
     qualified: tuple[str, ...]
 
@@ -133,7 +129,6 @@ def parts(package: Package) -> Parts:
     """The view of each module that stands for those of all ops."""
     ops = sorted(package.ops, key=lambda op: _natural(op.names.op))
     return Parts(
-        import_name=package.import_name,
         ops=tuple(op.names.op for op in ops),
         qualified=tuple(f"torch.ops.{op.names.namespace}.{op.names.op}" for op in ops),
     )

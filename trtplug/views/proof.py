@@ -217,7 +217,7 @@ def parity(op: Op) -> Parity:
     return Parity(
         op=op.names.op,
         import_name=op.names.import_name,
-        tied=any(tensor.same_as for tensor in op.tensors),
+        tied=any(tensor.same_as and len(tensor.dtypes) > 1 for tensor in op.tensors),
         configurations=_configurations(op),
         tensors=tuple(
             RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
@@ -233,7 +233,6 @@ def _wrong_ranks(tensor: Tensor) -> str:
 
 
 class Opcheck(TypedDict):
-    op: str
     opcheck_arguments: str
     opcheck_tests: str
     sizes: bool
@@ -250,7 +249,6 @@ def opcheck(op: Op) -> Opcheck:
     float8 = any(dtype.name.startswith("float8") for tensor in op.tensors for dtype in tensor.dtypes)
     rest = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     return Opcheck(
-        op=op.names.op,
         opcheck_arguments=opcheck_arguments,
         sizes=bool(op.sizes),
         opcheck_tests=f", test_utils={spelling.row(map(spelling.quoted, rest))}" if float8 else "",
@@ -285,12 +283,14 @@ def compile_kernel(op: Op) -> CompileKernel:
     for output in facts.open_outputs(op):
         read = names(shapes.get(name, name) for name in spelling.needs(op, output.shape))
         prepared[f"{output.name}_shape"] = f"tuple(_shapes.{output.name}_shape({read}))"
+    used = {name.removesuffix("_dtype").removesuffix("_shape") for name in facts.prepare_needs(op)}
+    used |= {name.removesuffix("_shape") for o in facts.open_outputs(op) for name in spelling.needs(op, o.shape)}
     return CompileKernel(
         import_name=op.names.import_name,
         types=tuple(f'{dtype.torch}: "{dtype.triton}"' for dtype in facts.used_dtypes(op)),
         optional=any(tensor.optional for tensor in op.tensors),
         prepare=launching.prepare_arguments(op, prepared),
-        argument_names=names(a.name for a in op.arguments),
+        argument_names=names(a.name if a.name in used else f"_{a.name}" for a in op.arguments),
         single_argument=len(op.arguments) == 1,
         configurations=_configurations(op),
     )
@@ -329,7 +329,9 @@ def plugin_test(op: Op) -> PluginTest:
     attributes = facts.plugin_attributes(op)
     numbers = [a.name for a in op.attributes if a.base in (Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL)]
     least, most = op.tensors[0].rank
+    open_sizes = {a.name for a in facts.open_sizes(op)}
     optional = [a.name for a in attributes if a.argument.default is not None or a.optional]
+    optional = [name for name in optional if name not in open_sizes]
     return PluginTest(
         op=op.names.op,
         import_name=op.names.import_name,

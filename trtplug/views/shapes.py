@@ -70,7 +70,6 @@ class SizeRule(TypedDict):
 class Shapes(TypedDict):
     op: str
     tensor_list: str
-    optional: bool
     dtype_rows: tuple[str, ...]
     check_parameters: str
     check_lines: tuple[str, ...]
@@ -87,7 +86,6 @@ def shapes(op: Op) -> Shapes:
     return Shapes(
         op=op.names.op,
         tensor_list=names(tensor.name for tensor in op.tensors),
-        optional=any(tensor.optional for tensor in op.tensors),
         dtype_rows=tuple(spelling.row(dtype.torch if dtype else "None" for dtype in row) for row in rows),
         check_parameters=names(spelling.parameters(op, facts.check_needs(op), symbolic, spelling.symbolic)),
         check_lines=tuple(_check_lines(op)),

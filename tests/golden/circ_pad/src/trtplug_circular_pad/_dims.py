@@ -51,9 +51,11 @@ class Dim:
         return self._operation("SUB", other, other // self * self)
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> "Dim":
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Makes torch.sym_min and torch.sym_max take a Dim."""
-        name = {torch.sym_min: "MIN", torch.sym_max: "MAX"}[function]
+        name = {torch.sym_min: "MIN", torch.sym_max: "MAX"}.get(function)
+        if name is None:
+            return NotImplemented
         dim: Dim = next(argument for argument in args if isinstance(argument, cls))
         return dim._operation(name, *args)
 

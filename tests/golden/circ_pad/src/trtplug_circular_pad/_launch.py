@@ -41,6 +41,13 @@ class Step:
     arguments: Callable[..., tuple[Any, ...]]
     options: Mapping[str, int]
 
+    def __post_init__(self) -> None:
+        for programs, limit in zip(self.grid, (2**31 - 1, 65535, 65535), strict=True):
+            if programs > limit:
+                raise ValueError(
+                    f"circular_pad: a grid of {self.grid} is larger than CUDA allows; the tensors are too large"
+                )
+
 
 class Launch:
     """A prepared launch: all that follows from shapes, dtypes and attributes, nothing that follows from addresses.
@@ -53,12 +60,6 @@ class Launch:
         steps: Sequence[Step],
         dtypes: tuple[torch.dtype, ...],
     ) -> None:
-        for step in steps:
-            for programs, limit in zip(step.grid, (2**31 - 1, 65535, 65535), strict=True):
-                if programs > limit:
-                    raise ValueError(
-                        f"circular_pad: a grid of {step.grid} is larger than CUDA allows; the tensors are too large"
-                    )
         self.steps = tuple(step for step in steps if 0 not in step.grid)
         self.dtypes = dtypes
 
