@@ -55,10 +55,6 @@ RESERVED = frozenset(
         *("str", "tuple", "type", "zip"),
         *(
             "expression",
-            "addresses",
-            "attributes",
-            "open_sizes",
-            "shape_inputs",
             "getattr",
             "Mapping",
             "Step",
@@ -76,6 +72,9 @@ RESERVED = frozenset(
         ),
     }
 )
+
+# What is stored inside those functions, so that an argument of the name would be lost.
+_STORED = frozenset({"addresses", "attributes", "open_sizes", "shape_inputs"})
 
 # The same of the modules that import the kernel function.
 _BESIDE_KERNEL = frozenset(
@@ -284,7 +283,7 @@ def _reason_reserved(text: str, functions: Collection[str]) -> str | None:
         return "a function of the expression language"
     if text in PLUGIN_ATTRIBUTES:
         return "an attribute of TensorRT's plugin classes"
-    if text in RESERVED or re.fullmatch(r"(values|candidate|step)(_\d+)*", text):
+    if text in RESERVED or text in _STORED or re.fullmatch(r"(values|candidate|step)(_\d+)*", text):
         return "the generated code uses it"
     if text.startswith("_"):
         return "names that start with _ are the generated code's own"

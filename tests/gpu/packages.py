@@ -15,6 +15,7 @@ from trtplug.model import Op
 from trtplug.verify import pytests
 from trtplug.verify.process import Done, Processes
 from trtplug.verify.stage import Status
+from trtplug.views import facts
 
 ROOT = Path(__file__).parents[2]
 BRIDGED = ROOT / "tests" / "harness" / "bridged"
@@ -100,6 +101,8 @@ def _unfit(op: Op, test: str) -> str:
     """Why the bridge into TensorRT-RTX's networks cannot hold an op, if a test needs it to."""
     if test in IN_ENGINES and len(op.tensors) > _MOST_INPUTS:
         return f"the bridge into TensorRT-RTX's networks takes {_MOST_INPUTS} inputs, not {len(op.tensors)}"
+    if test in IN_ENGINES and len(op.outputs) > 1 and facts.open_outputs(op):
+        return "the bridge into TensorRT-RTX's networks tells a plugin the shape of one output alone"
     if test == "converter" and op.sizes:
         return "the bridge into TensorRT-RTX's networks takes no sizes that a plugin finds out"
     return ""
