@@ -33,6 +33,18 @@ def dtype_needs(op: Op, output: Output) -> tuple[str, ...]:
     return () if isinstance(output.dtype, Dtype) else spelling.needs(op, output.dtype)
 
 
+def dtype_call(op: Op, output: Output) -> str:
+    """The call of the rule that gives the dtype of an output."""
+    return f"_shapes.{output.name}_dtype({', '.join(dtype_needs(op, output))})"
+
+
+def buffer_dtypes(op: Op) -> dict[str, str]:
+    """The dtype of each buffer outside of the workspace, in their order."""
+    found = {tensor.name: f"{tensor.name}_dtype" for tensor in op.tensors}
+    found |= {output.name: dtype_call(op, output) for output in op.outputs}
+    return found | {size.name: "torch.int64" for size in op.sizes}
+
+
 def possible_dtypes(op: Op, output: Output) -> tuple[Dtype, ...]:
     """Every dtype that an output may have."""
     if isinstance(output.dtype, Dtype):
@@ -95,8 +107,11 @@ def open_sizes(op: Op) -> tuple[Attribute, ...]:
 
 def open_outputs(op: Op) -> tuple[Output, ...]:
     """The outputs whose shapes follow from open sizes, so that a launch is told their shapes."""
-    sizes = {a.name for a in open_sizes(op)}
-    return tuple(output for output in op.outputs if sizes & set(spelling.needs(op, output.shape)))
+    return _reading(op, {a.name for a in open_sizes(op)})
+
+
+def _reading(op: Op, names: set[str]) -> tuple[Output, ...]:
+    return tuple(output for output in op.outputs if names & set(spelling.needs(op, output.shape)))
 
 
 def prepare_needs(op: Op) -> tuple[str, ...]:
@@ -115,8 +130,7 @@ def prepare_needs(op: Op) -> tuple[str, ...]:
 
 def counted_outputs(op: Op) -> tuple[Output, ...]:
     """The outputs whose first dimension is a size that the kernels find out."""
-    sizes = {size.name for size in op.sizes}
-    return tuple(output for output in op.outputs if sizes & set(spelling.needs(op, output.shape)))
+    return _reading(op, {size.name for size in op.sizes})
 
 
 def float_names(op: Op) -> tuple[str, ...]:

@@ -46,10 +46,8 @@ def launch(op: Op) -> Launch:
     body += [f"{let.name} = {CONCRETE.text(let.value)}" for let in plan.lets]
     body += [f"{buffer.name}_shape = {_as_list(CONCRETE.text(buffer.shape))}" for buffer in plan.scratch]
     first, body = body, []  # the limits of CUDA come between, before anything is tuned
-    output_dtypes = [f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})" for o in op.outputs]
     scratch = [f"({facts.dtype_of(buffer)}, math.prod({buffer.name}_shape))" for buffer in plan.scratch]
-    inputs = [f"{tensor.name}_dtype" for tensor in op.tensors]
-    arguments = ["steps", spelling.row([*inputs, *output_dtypes, *["torch.int64"] * len(op.sizes)])]
+    arguments = ["steps", spelling.row(facts.buffer_dtypes(op).values())]
     if scratch:
         arguments.append(spelling.row(scratch))
     tuned = any(kernel.configs for kernel in plan.kernels)
@@ -154,20 +152,14 @@ def _dtypes(op: Op, kernel: Kernel) -> str:
     """The dtypes of all buffers."""
     if kernel.configs and not op.launch.scratch:
         return "dtypes"
-    inputs = [f"{tensor.name}_dtype" for tensor in op.tensors]
-    outputs = [f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})" for o in op.outputs]
-    sizes = ["torch.int64"] * len(op.sizes)
-    return spelling.row([*inputs, *outputs, *sizes, *(facts.dtype_of(buffer) for buffer in op.launch.scratch)])
+    return spelling.row([*facts.buffer_dtypes(op).values(), *map(facts.dtype_of, op.launch.scratch)])
 
 
 def _counts(op: Op) -> str:
     """The dtype and the number of elements of each buffer."""
-    inputs = [(f"{t.name}_dtype", t.name) for t in op.tensors]
-    outputs = [(f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})", o.name) for o in op.outputs]
-    scratch = [(facts.dtype_of(buffer), buffer.name) for buffer in op.launch.scratch]
-    counted = [f"({dtype}, math.prod({name}_shape))" for dtype, name in (*inputs, *outputs)]
-    counted += ["(torch.int64, 1)"] * len(op.sizes)
-    return spelling.row([*counted, *(f"({dtype}, math.prod({name}_shape))" for dtype, name in scratch)])
+    dtypes = facts.buffer_dtypes(op) | {buffer.name: facts.dtype_of(buffer) for buffer in op.launch.scratch}
+    counts = {size.name: "1" for size in op.sizes}
+    return spelling.row(f"({dtype}, {counts.get(name, f'math.prod({name}_shape)')})" for name, dtype in dtypes.items())
 
 
 def _tuned_by(op: Op, kernel: Kernel) -> list[str]:
@@ -182,7 +174,7 @@ def _grouped(op: Op, kernel: Kernel, suffix: str) -> tuple[list[str], list[str]]
     arguments: list[str] = []
     for parameter in kernel.parameters:
         value = parameter.value
-        if isinstance(value, Value) and value.name in facts.buffers(op):
+        if isinstance(value, Value) and facts.reads_buffer(op, value):
             arguments.append(value.name)
             runs.append([])
             continue

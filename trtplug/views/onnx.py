@@ -145,7 +145,7 @@ def _inferred(op: Op) -> tuple[str, ...]:
             read = f'{read} if context.get_attribute("{a.name}") else None'
         lines.append(f"{a.name} = {read}")
     for i, output in enumerate(op.outputs):
-        dtype = f"_shapes.{output.name}_dtype({names(facts.dtype_needs(op, output))})"
+        dtype = facts.dtype_call(op, output)
         lines.append(f"context.set_output_type({i}, make_tensor_type_proto(_ELEMENTS[{dtype}], None))")
     return tuple(lines)
 

@@ -92,7 +92,7 @@ def plugin(op: Op) -> Plugin:
     optional = any(tensor.optional for tensor in op.tensors)
     of_attributes = any(n in own for o in op.outputs for n in facts.dtype_needs(op, o))
     row = names(f"{t.name}_dtype" for t in op.tensors)
-    output_dtypes = [f"_shapes.{o.name}_dtype({names(facts.dtype_needs(op, o))})" for o in op.outputs]
+    output_dtypes = [facts.dtype_call(op, output) for output in op.outputs]
     combination = names([row, *output_dtypes, *["torch.int64"] * len(op.sizes)])
     # That a tensor is bool, TensorRT's type of it does not tell.
     bools = {f"{t.name}_dtype" for t in op.tensors if facts.is_bool(t) and not t.optional}
