@@ -9,6 +9,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 
@@ -89,6 +90,7 @@ def functions(text: str) -> dict[str, Function]:
     }
 
 
+@lru_cache(maxsize=64)
 def imports(text: str) -> frozenset[str]:
     """The modules that a file imports, anywhere in it: of `a.b` only `a`, and a relative one as `.b`."""
     found: set[str] = set()
@@ -204,6 +206,7 @@ def _names_of(node: ast.expr, constants: Mapping[str, ast.expr]) -> tuple[str, .
     return tuple(str(key.value) for key in node.keys if isinstance(key, ast.Constant))
 
 
+@lru_cache(maxsize=64)  # of a file that several questions are asked about; nobody changes a tree
 def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Python says of a user's file, it says when that file runs

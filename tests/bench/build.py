@@ -2,6 +2,7 @@
 
 python tests/bench/build.py prints medians of interleaved runs and their ratio, and fails above the limit of 2. A build
 remembers what jinja2 and ruff made of the same text before; the time of builds that remember nothing is printed too.
+Python keeps the bytecode of all of it, as it does of what pip installs, whatever PYTHONDONTWRITEBYTECODE says.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ BUILD = [str(Path(sys.executable).with_name("trtplug")), "build", str(SPEC), "-o
 
 def seconds(command: list[str], temporary: str | None = None) -> float:
     """The time of one command; what it remembers lies in its temporary folder."""
-    environment = {**os.environ, "TMPDIR": temporary} if temporary else None
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if temporary:
+        environment["TMPDIR"] = temporary
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return time.perf_counter() - start

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -167,12 +167,10 @@ def functions(node: Expr) -> frozenset[str]:
     return frozenset(child.function for child in walk(node) if isinstance(child, Call))
 
 
-def walk(node: Expr) -> tuple[Expr, ...]:
-    """The node and all nodes below it."""
-    children = [
-        child
-        for value in vars(node).values()
-        for child in (value if isinstance(value, tuple) else (value,))
-        if isinstance(child, Expr)
-    ]
-    return (node, *(below for child in children for below in walk(child)))
+def walk(node: Expr) -> Iterator[Expr]:
+    """The node and all nodes below it, from left to right."""
+    yield node
+    for value in vars(node).values():
+        for child in value if isinstance(value, tuple) else (value,):
+            if isinstance(child, Expr):
+                yield from walk(child)

@@ -98,11 +98,12 @@ def open_sizes(op: Op) -> tuple[Attribute, ...]:
 
     TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
     """
-    if op.sizes or op.launch.scratch:
+    sizes = [a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional)]
+    if not sizes or op.sizes or op.launch.scratch:
         return ()  # what a launch needs besides is not told it then
     read = set(spelling.needs(op, *launch_expressions(op), *(check.condition for check in op.checks)))
     read |= {name for output in (*op.outputs, *op.launch.scratch) for name in dtype_needs(op, output)}
-    return tuple(a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional or a.name in read))
+    return tuple(size for size in sizes if size.name not in read)
 
 
 def open_outputs(op: Op) -> tuple[Output, ...]:

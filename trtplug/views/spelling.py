@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from trtplug import rules
@@ -133,8 +133,14 @@ def returns(op: Op) -> str:
 
 def needs(op: Op, *expressions: Expr) -> tuple[str, ...]:
     """What expressions read of a call, in the schema's order: `x_dtype`, `x_shape` and attributes."""
+    found = frozenset[str]().union(*map(_reads, expressions))
+    return tuple(name for name in keys(op) if name in found)
+
+
+@lru_cache(maxsize=4096)  # many views ask the same of an expression, which is equal to itself alone
+def _reads(expression: Expr) -> frozenset[str]:
     found: set[str] = set()
-    for node in (below for expression in expressions for below in walk(expression)):
+    for node in walk(expression):
         match node:
             case Property(tensor=tensor, name=name):
                 found.add(f"{tensor}_dtype" if name == "dtype" else f"{tensor}_shape")
@@ -144,7 +150,7 @@ def needs(op: Op, *expressions: Expr) -> tuple[str, ...]:
                 found.add(f"{tensor}_dtype")
             case Value(name=name, kind=kind) if kind.scalar is not Scalar.TENSOR:
                 found.add(name)
-    return tuple(name for name in keys(op) if name in found)
+    return frozenset(found)
 
 
 def keys(op: Op) -> tuple[str, ...]:
@@ -215,8 +221,9 @@ def _rule(name: str, symbolic: bool) -> tuple[str, tuple[str, ...]]:
 def _sources() -> dict[str, str]:
     """The functions of rules.py as text."""
     text = Path(rules.__file__).read_text(encoding="utf-8")
+    lines = text.splitlines()
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: ast.get_source_segment(text, node) or "" for node in functions}
+    return {node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
 
 
 def private(name: str) -> str:
