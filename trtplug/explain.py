@@ -67,8 +67,7 @@ def explain(document: yaml_reader.Document, errors: list[ErrorDetails]) -> Itera
         if error["type"] == "missing":
             # A misspelt key is one mistake, not also a missing key.
             if path not in known:
-                description = _keys(path)[str(path[-1])]
-                yield position(document, path, key=True), f"missing key '{path[-1]}': {description}"
+                yield position(document, path, key=True), missing(path)
         elif error["type"] in UNKNOWN:
             keys = ", ".join(_keys(path))
             remedy = f"did you mean '{close}'?" if (close := meant(error)) else f"the keys here are {keys}"
@@ -82,6 +81,11 @@ def explain(document: yaml_reader.Document, errors: list[ErrorDetails]) -> Itera
         else:
             place = document.places[path]
             yield place.start, f"{_label(document, path)} {_requirement(error, place.source)}{_example(error)}"
+
+
+def missing(path: tuple[object, ...]) -> str:
+    """That a key is not there."""
+    return f"missing key '{path[-1]}': {_keys(path)[str(path[-1])]}"
 
 
 def _example(error: ErrorDetails) -> str:

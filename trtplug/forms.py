@@ -171,6 +171,7 @@ CaseValue: TypeAlias = Annotated[
     WithJsonSchema({"anyOf": [_JSON_SCALAR, {"type": "null"}, {"type": "array", "items": _JSON_SCALAR}]}),
 ]
 Init: TypeAlias = Literal["zero"]
+Implementation: TypeAlias = Literal["triton", "torch"]
 Tolerance: TypeAlias = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 # Not strict as a whole, which would refuse the dict that a form is read from; only numbers need it.
@@ -269,7 +270,13 @@ class Form:
     version: Line = Field(default="1", description="the version of the TensorRT plugin, as text")
     summary: Line = Field(description="one line that says what the op does")
     schema: Line = Field(description='the torch schema of the op, such as "(Tensor x) -> Tensor"')
-    kernel: KernelForm = Field(description="the Triton kernel, such as {file: op.py, function: kernel}")
+    implementation: Implementation = Field(
+        default="triton",
+        description="what runs, in the op and in the plugin: triton, the kernel, or torch, the reference",
+    )
+    kernel: KernelForm | None = Field(
+        default=None, description="the Triton kernel, such as {file: op.py, function: kernel}"
+    )
     inputs: Mapping[str, InputForm] = Field(
         description="tensor or dtype argument: what it may be, such as x: {rank: 4, dtypes: [float32]}"
     )
@@ -290,7 +297,9 @@ class Form:
         default_factory=dict, description="scratch buffer: what it is, such as sums: {dtype: float32, shape: [n]}"
     )
     launch: tuple[LaunchForm, ...] = Field(
-        min_length=1, description="the grid and the arguments of the kernel, or a list of such, run one after another"
+        default=(),
+        min_length=1,
+        description="the grid and the arguments of the kernel, or a list of such, run one after another",
     )
     reference: Annotated[Line, AfterValidator(_reference)] = Field(
         description='the same op in plain PyTorch, as "FILE.py:FUNCTION"'

@@ -8,7 +8,7 @@ from dataclasses import replace
 from trtplug import names, sources
 from trtplug.dtypes import Dtype
 from trtplug.expr import BOOL, DIM, DIMS, FLOAT, INT, STR, TENSOR, Expr, Kind, Scope, Site, Value, walk
-from trtplug.forms import LaunchForm
+from trtplug.forms import KernelForm, LaunchForm
 from trtplug.kernel_file import Function
 from trtplug.located import Located
 from trtplug.model import Config, Kernel, Launch, Let, Output, Parameter, SourceFile
@@ -21,7 +21,10 @@ _SUPPLIED: Mapping[type, Kind] = {int: INT, bool: BOOL, str: STR}
 DtypeReader = Callable[[str, tuple[str, ...], Scope], "Expr | Dtype | None"]
 
 
-def resolve(located: Located, scope: Scope, kernel: SourceFile | None, dtype: DtypeReader) -> Launch:
+NOTHING = Launch((), (), (), offset_bits=64)
+
+
+def resolve(located: Located, scope: Scope, named: KernelForm, kernel: SourceFile | None, dtype: DtypeReader) -> Launch:
     """What the kernels are started with; of a spec with problems, as much as can be made out."""
     form = located.form
     scope = replace(scope, site=Site.LAUNCH, outputs=tuple(form.outputs))
@@ -39,15 +42,17 @@ def resolve(located: Located, scope: Scope, kernel: SourceFile | None, dtype: Dt
         if kind and shape:
             scratch.append(Output(name, kind, shape, buffer.init == "zero"))
     scope = replace(scope, outputs=(*form.outputs, *form.workspace), written=tuple(form.sizes))
-    kernels = [_kernel(located, scope, kernel, i, launch) for i, launch in enumerate(form.launch)]
+    kernels = [_kernel(located, scope, named, kernel, i, launch) for i, launch in enumerate(form.launch)]
     if located.all_understood:
         _all_used(located, lets, scratch, kernels)
-    return Launch(tuple(lets), tuple(scratch), tuple(kernels), form.kernel.offset_bits)
+    return Launch(tuple(lets), tuple(scratch), tuple(kernels), named.offset_bits)
 
 
-def _kernel(located: Located, scope: Scope, source: SourceFile | None, i: int, form: LaunchForm) -> Kernel:
+def _kernel(
+    located: Located, scope: Scope, named: KernelForm, source: SourceFile | None, i: int, form: LaunchForm
+) -> Kernel:
     path = ("launch", i)
-    name = form.kernel or located.form.kernel.function
+    name = form.kernel or named.function
     at: tuple[str | int, ...] = (*path, "kernel") if form.kernel else ("kernel", "function")
     if name is None:
         located.problem("which kernel is launched? add kernel: here, or function: under kernel", *path)
@@ -136,8 +141,7 @@ def _in_kernel_order(
 ) -> tuple[Parameter, ...]:
     """The parameters of the kernel, those that a decorator supplies without a value; `at` is where it is named."""
     if not function.is_kernel:
-        message = f"'{function.name}' in {located.form.kernel.file} has no @triton.jit; decorate it, or name the kernel"
-        located.problem(message, *at)
+        located.problem(f"'{function.name}' has no @triton.jit; decorate it, or name the kernel", *at)
         return ()
     for problem in _problems_with_kernel(function):
         located.problem(problem, *at)

@@ -5,6 +5,7 @@ A new property of an operator is a field here, filled in by resolve.py and read 
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -132,6 +133,13 @@ class Launch(NamedTuple):
     offset_bits: int
 
 
+class Body(enum.Enum):
+    """What runs, in the op and in the plugin: Triton kernels, or the reference in PyTorch."""
+
+    TRITON = "triton"
+    TORCH = "torch"
+
+
 class SourceFile(NamedTuple):
     """A user's Python file: its name beside the spec, and its text, in which imports of its neighbours are relative."""
 
@@ -166,10 +174,11 @@ class Op(NamedTuple):
     outputs: tuple[Output, ...]
     sizes: tuple[Size, ...]
     checks: tuple[Check, ...]
-    launch: Launch
-    kernel: SourceFile
-    helpers: tuple[SourceFile, ...]  # files beside the kernel's that it imports
-    reference: SourceFile  # the kernel's file, or one of its own
+    body: Body
+    launch: Launch  # of no kernels where the body is the reference
+    code: SourceFile  # what runs: the file of the kernels, or of the reference
+    helpers: tuple[SourceFile, ...]  # files beside it that it imports
+    reference: SourceFile  # the file of what runs, or one of its own
     reference_function: str
     tolerance: Mapping[str, float]
     cases: tuple[Case, ...]

@@ -13,6 +13,7 @@ from functools import partial
 
 from trtplug import cases, expr, launch, names, sources, trial
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
+from trtplug.explain import missing
 from trtplug.expr import (
     BOOL,
     DIM,
@@ -31,9 +32,9 @@ from trtplug.expr import (
     Value,
     walk,
 )
-from trtplug.forms import InputForm
+from trtplug.forms import InputForm, KernelForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Check, Op, Output, Profile, Size, SourceFile, Tensor
+from trtplug.model import Attribute, Body, Check, Op, Output, Profile, Size, SourceFile, Tensor
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
@@ -69,9 +70,14 @@ def _op(located: Located) -> Op | None:
     form = located.form
     _names(located)
     schema = _schema(located)
-    kernel, helpers = sources.with_helpers(located, form.kernel.file, "kernel", "file")
     file, _, function = form.reference.partition(":")
-    reference = kernel if file == form.kernel.file else sources.read(located, file, "reference")
+    kernel, body = _body(located)
+    if kernel:
+        code, helpers = sources.with_helpers(located, kernel.file, "kernel", "file")
+        reference = code if file == kernel.file else sources.read(located, file, "reference")
+    else:
+        code, helpers = sources.with_helpers(located, file, "reference")
+        reference = code
     if schema is None:
         return None
     arguments = _arguments(located, schema)
@@ -83,15 +89,16 @@ def _op(located: Located) -> Op | None:
     outputs = _outputs(located, schema, scope, sizes)
     _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
-    started = launch.resolve(located, scope, kernel, partial(_dtype, located))
-    _no_idle_arguments(located, arguments)
+    started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
+    if body is Body.TRITON:
+        _no_idle_arguments(located, arguments)
     # What follows is of the tests, and uses no argument up.
     arguments = _with_ranges(located, arguments, scope)
     profiles = _profiles(located, arguments, scope)
     _tolerance(located, arguments, outputs)
     calls = cases.read(form.cases, arguments)
     cases.check(calls, arguments, located)
-    if located.problems or not (kernel and reference):
+    if located.problems or not (code and reference):
         return None
     return Op(
         names=names.derive(form.name, form.namespace, form.package.name, form.package.import_name),
@@ -103,8 +110,9 @@ def _op(located: Located) -> Op | None:
         outputs=outputs,
         sizes=sizes,
         checks=checks,
+        body=body,
         launch=started,
-        kernel=kernel,
+        code=code,
         helpers=helpers,
         reference=reference,
         reference_function=function,
@@ -113,6 +121,24 @@ def _op(located: Located) -> Op | None:
         profiles=profiles,
         spec_text=located.spec.text,
     )
+
+
+def _body(located: Located) -> tuple[KernelForm | None, Body]:
+    """What runs, and where its kernels are; says which keys go with it."""
+    form = located.form
+    if form.implementation == "torch":
+        for key in ("kernel", "sizes", "let", "workspace", "launch"):
+            if (key,) in located.spec.document.places:
+                message = (
+                    f"'{key}' is about Triton kernels, and with implementation: torch the reference runs; remove it"
+                )
+                located.problem(message, key, key=True)
+        return None, Body.TORCH
+    for key, given in (("kernel", form.kernel), ("launch", form.launch)):
+        if not given:
+            located.problem(missing((key,)), key, key=True)
+            located.all_understood = False
+    return form.kernel, Body.TRITON
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -165,7 +191,7 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
         meanings |= dict.fromkeys(section, meaning)
     for i, launched in enumerate(form.launch):
         _new_names(located, launched.constexpr, ("launch", i, "constexpr"), meanings)
-        kernel = launched.kernel or form.kernel.function
+        kernel = launched.kernel or (form.kernel.function if form.kernel else None)
         if kernel and (kernel in meanings or kernel in launched.constexpr):
             meaning = meanings.get(kernel, "is a constexpr already")
             at = ("launch", i, "kernel") if launched.kernel else ("kernel", "function")

@@ -191,7 +191,11 @@ class _Trial:
             for supplied in [config.constexprs for config in kernel.configs] or [{}]
         ]
         for output in self._op.outputs:
-            if not (any(started) or output.zero or self._op.sizes) and math.prod(env[f"{output.name}_shape"]):
+            if (
+                self._kernels
+                and not (any(started) or output.zero or self._op.sizes)
+                and math.prod(env[f"{output.name}_shape"])
+            ):
                 raise Refused(f"nothing would write {output.name}, since each grid has an axis of 0")
 
     def _launches(self, values: Sequence[_Step], grid: Sequence[_Step], env: dict[str, Any]) -> bool:

@@ -37,7 +37,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def target(name: str, *ops: str) -> Target:
     """A package of one op that is all of it, or of several that are parts of it."""
     parts = {op: f"{name}.{op}" for op in ops} or {name: name}
-    subjects = tuple(Subject(f"{op}.yaml", op, "test_ops", "() -> ()", part, "tests") for op, part in parts.items())
+    subjects = tuple(
+        Subject(f"{op}.yaml", op, "test_ops", "() -> ()", part, "tests", True) for op, part in parts.items()
+    )
     return Target(f"{name}.yaml", name, subjects, FileSet.of({"file": ""}))
 
 

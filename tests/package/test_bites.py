@@ -165,9 +165,19 @@ _TUNED: dict[str, Change] = {
     "a later configuration compiles": Change("_kernel.py", "BLOCKS = [32, 64]", "BLOCKS = [32, 48]", "compile"),
     "order of constexprs": Change("_launch.py", "None, ROWS, BLOCK)", "None, BLOCK, ROWS)", "parity"),
 }
+_IN_TORCH: dict[str, Change] = {
+    "dtype of a result": Change("_shapes.py", "return torch.float32", "return torch.float16", "parity"),
+    "order of results": Change(
+        "_launch.py", "tensors[len(self._inputs) :]", "tensors[: len(self._inputs) - 1 : -1]", "parity"
+    ),
+    "stream of the reference": Change("_launch.py", "with _on(stream)", "with _on(0)", "plugin"),
+    "order of the reference's tensors": Change("_launch.py", "lambda x, weight:", "lambda weight, x:", "parity"),
+    "attributes of the reference": Change("_launch.py", "list(axes), scale)", "list(axes), 1.0)", "parity"),
+}
+
 OTHERS: dict[str, tuple[str, Change]] = {
     name: (spec, change)
-    for spec, changes in (("kinds", _OPTIONAL), ("pipeline", _STEPS), ("tuned", _TUNED))
+    for spec, changes in (("kinds", _OPTIONAL), ("pipeline", _STEPS), ("tuned", _TUNED), ("center_rows", _IN_TORCH))
     for name, change in changes.items()
 }
 

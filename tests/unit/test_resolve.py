@@ -50,7 +50,7 @@ def test_reads_a_kernel_with_a_byte_order_mark_through_a_link(tmp_path: Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/kernel.py").write_text(f"\ufeff{KERNEL}", encoding="utf-8")
     (tmp_path / "scale.py").symlink_to(tmp_path / "elsewhere/kernel.py")
-    assert resolved(tmp_path, kernel=f"\ufeff{KERNEL}").kernel.text == KERNEL
+    assert resolved(tmp_path, kernel=f"\ufeff{KERNEL}").code.text == KERNEL
 
 
 def test_the_reference_may_stand_in_a_file_of_its_own_and_take_anything(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ class Subject:
     schema: str
     import_name: str
     tests: str
+    kernels: bool  # whether there are kernels to compile
 
     @property
     def qualified(self) -> str:
@@ -78,6 +79,7 @@ def targets(given: Sequence[Path], together: str | None = None) -> tuple[Target,
 def _specs(paths: Sequence[Path], together: str | None = None) -> tuple[Target, ...]:
     # Here, because a package's folder needs neither.
     from trtplug import package
+    from trtplug.model import Body
     from trtplug.render import render_package
     from trtplug.views import project
 
@@ -93,6 +95,7 @@ def _specs(paths: Sequence[Path], together: str | None = None) -> tuple[Target, 
                     schema=op.schema,
                     import_name=op.names.import_name,
                     tests=project.tests(op.names),
+                    kernels=op.body is Body.TRITON,
                 )
                 for path, op in zip(paths, found.ops, strict=True)
             ),
@@ -124,6 +127,7 @@ def _package(folder: Path) -> Target:
             schema=spec.form.schema,
             import_name=".".join(file.parent.relative_to(folder / "src").parts),
             tests="tests" if alone else f"tests/{file.parent.name}",
+            kernels=spec.form.implementation == "triton",
         )
         for file, spec in zip(files, specs, strict=True)
     )

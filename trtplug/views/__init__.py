@@ -1,7 +1,8 @@
 """The manifests: which files a package has, and for each the template and the view that fill it.
 
 A new output file is a template, a view and one line here: in the manifest of the package, where it stands once; in that
-of an op, where each op has its own; in that of several ops, where it stands for those of all.
+of an op, where each op has its own, or of the ops in which kernels run, or the reference; in that of several ops, where
+it stands for those of all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from trtplug.model import Op, Package
+from trtplug.model import Body, Op, Package
 from trtplug.views import converter, launching, onnx, plugin, project, proof, shapes, torch_op
 
 # Output path (with the places that project.py names in braces): template below templates/package, and view.
@@ -33,21 +34,33 @@ OP: OfOp = MappingProxyType(
         "{source}/__init__.py": ("src/__init__.py.jinja", shapes.init),
         "{source}/_names.py": ("src/_names.py.jinja", shapes.plugin_names),
         "{source}/_shapes.py": ("src/_shapes.py.jinja", shapes.shapes),
-        "{source}/_launch.py": ("src/_launch.py.jinja", launching.launch),
-        "{source}/op.py": ("src/op.py.jinja", torch_op.torch_op),
         "{source}/plugin.py": ("src/plugin.py.jinja", plugin.plugin),
         "{source}/converter.py": ("src/converter.py.jinja", converter.converter),
         "{source}/onnx.py": ("src/onnx.py.jinja", onnx.onnx),
         "{tests}/calls.py": ("tests/calls.py.jinja", proof.calls),
-        "{tests}/compile_kernel.py": ("tests/compile_kernel.py.jinja", proof.compile_kernel),
         "{tests}/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
         "{tests}/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
         "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
-        "{tests}/test_compile.py": ("tests/test_compile.py.jinja", proof.compile_test),
-        "{tests}/test_plugin.py": ("tests/test_plugin.py.jinja", proof.plugin_test),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
         "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
         "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
+    }
+)
+
+BODY: Mapping[Body, OfOp] = MappingProxyType(
+    {
+        Body.TRITON: {
+            "{source}/_launch.py": ("src/_launch.py.jinja", launching.launch),
+            "{source}/op.py": ("src/op.py.jinja", torch_op.torch_op),
+            "{tests}/compile_kernel.py": ("tests/compile_kernel.py.jinja", proof.compile_kernel),
+            "{tests}/test_compile.py": ("tests/test_compile.py.jinja", proof.compile_test),
+            "{tests}/test_plugin.py": ("tests/test_plugin.py.jinja", proof.plugin_test),
+        },
+        Body.TORCH: {
+            "{source}/_launch.py": ("src/_launch_torch.py.jinja", launching.torch_launch),
+            "{source}/op.py": ("src/op_torch.py.jinja", torch_op.torch_op),
+            "{tests}/test_plugin.py": ("tests/test_plugin_torch.py.jinja", proof.plugin_test),
+        },
     }
 )
 
@@ -68,7 +81,7 @@ def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
-        for path, (template, view_of_op) in OP.items():
+        for path, (template, view_of_op) in {**OP, **BODY[op.body]}.items():
             yield path.format(**places), template, view_of_op(op)
 
 

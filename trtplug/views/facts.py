@@ -7,7 +7,7 @@ import itertools
 from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
-from trtplug.model import Attribute, Op, Output, Tensor
+from trtplug.model import Attribute, Body, Op, Output, Tensor
 from trtplug.torch_schema import Argument, ArgumentType, Base
 from trtplug.trial import dtype_rows
 from trtplug.views import spelling
@@ -82,6 +82,11 @@ def buffers(op: Op) -> tuple[str, ...]:
     return (*(t.name for t in op.tensors), *outputs, *sizes, *(buffer.name for buffer in op.launch.scratch))
 
 
+def code_module(op: Op) -> str:
+    """The module that holds what runs, the user's own file."""
+    return "_kernel" if op.body is Body.TRITON else "_reference"
+
+
 def launch_expressions(op: Op) -> tuple[Expr, ...]:
     """All expressions of the launch, of ints alone."""
     plan = op.launch
@@ -99,8 +104,8 @@ def open_sizes(op: Op) -> tuple[Attribute, ...]:
     TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
     """
     sizes = [a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional)]
-    if not sizes or op.sizes or op.launch.scratch:
-        return ()  # what a launch needs besides is not told it then
+    if not sizes or op.body is Body.TORCH or op.sizes or op.launch.scratch:
+        return ()  # what a launch needs besides, as all of it may be, is not told it then
     read = set(spelling.needs(op, *launch_expressions(op), *(check.condition for check in op.checks)))
     read |= {name for output in (*op.outputs, *op.launch.scratch) for name in dtype_needs(op, output)}
     return tuple(size for size in sizes if size.name not in read)
@@ -116,7 +121,12 @@ def _reading(op: Op, names: set[str]) -> tuple[Output, ...]:
 
 
 def prepare_needs(op: Op) -> tuple[str, ...]:
-    """What a launch is prepared from: every dtype, and what its expressions and the output rules read."""
+    """What a launch is prepared from: every dtype, and what its expressions and the output rules read.
+
+    A reference is called with all there is.
+    """
+    if op.body is Body.TORCH:
+        return spelling.keys(op)
     shapes_read = [output.shape for output in op.outputs if output not in open_outputs(op)]
     read = {f"{tensor.name}_dtype" for tensor in op.tensors}
     read |= set(spelling.needs(op, *launch_expressions(op), *shapes_read))
@@ -136,6 +146,8 @@ def counted_outputs(op: Op) -> tuple[Output, ...]:
 
 def float_names(op: Op) -> tuple[str, ...]:
     """The attributes that hold floats, of those that a launch is prepared from."""
+    if op.body is Body.TORCH:
+        return ()  # no prepared launch is kept for another call
     floats = {a.name for a in op.attributes if a.base is Base.FLOAT}
     return tuple(name for name in prepare_needs(op) if name in floats)
 

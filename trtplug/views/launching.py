@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from trtplug.expr import Value
-from trtplug.model import Kernel, Op
+from trtplug.model import Body, Kernel, Op, Tensor
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import CONCRETE, names
 
@@ -95,9 +95,50 @@ def launch(op: Op) -> Launch:
     )
 
 
+class TorchLaunch(TypedDict):
+    op: str
+    function: str
+    optional: bool
+    prepare_parameters: tuple[str, ...]
+    first: tuple[str, ...]
+    tensors: str
+    call: str
+    inputs: str
+    outputs: str
+
+
+def torch_launch(op: Op) -> TorchLaunch:
+    """The view of _launch.py where the reference is what runs."""
+    optional = {tensor.name for tensor in op.tensors if tensor.optional}
+    dtypes = facts.buffer_dtypes(op)
+    shapes = {o.name: f"tuple({o.name}_shape)" for o in op.outputs}
+    buffers = {name: f"Buffer({dtype}, {shapes.get(name, f'{name}_shape')})" for name, dtype in dtypes.items()}
+    buffers |= {name: f"{buffers[name]} if {name}_dtype else None" for name in optional}
+    return TorchLaunch(
+        op=op.names.op,
+        function=op.reference_function,
+        optional=bool(optional),
+        prepare_parameters=spelling.parameters(op, facts.prepare_needs(op), "tuple[int, ...]", spelling.kept),
+        first=tuple(
+            f"{output.name}_shape = _shapes.{output.name}_shape({names(spelling.needs(op, output.shape))})"
+            for output in op.outputs
+        ),
+        tensors=names(tensor.name for tensor in op.tensors),
+        call=names(a.name if isinstance(a, Tensor) else spelling.unkeep(a, a.name) for a in op.arguments),
+        inputs=spelling.row(buffers[tensor.name] for tensor in op.tensors),
+        outputs=spelling.row(buffers[output.name] for output in op.outputs),
+    )
+
+
 def jit(kernel: Kernel) -> str:
     """What the decorators of a kernel wrap, which is what is compiled."""
     return kernel.function + ".fn" * len(kernel.decorators)
+
+
+def prepare_call(op: Op, device: str, spell: Mapping[str, str]) -> str:
+    """The arguments of `prepare`; a reference runs on whatever device its tensors are on."""
+    arguments = prepare_arguments(op, spell)
+    return f"{device}, {arguments}" if op.body is Body.TRITON else arguments
 
 
 def prepare_arguments(op: Op, spell: Mapping[str, str]) -> str:

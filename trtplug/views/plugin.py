@@ -9,7 +9,7 @@ from trtplug.expr import Expr
 from trtplug.model import Attribute, Op, Size, Tensor
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
-from trtplug.views.launching import prepare_arguments
+from trtplug.views.launching import prepare_arguments, prepare_call
 from trtplug.views.spelling import names
 
 
@@ -151,7 +151,7 @@ def plugin(op: Op) -> Plugin:
             f"{a.name} = next(open_sizes) if self.{a.name} is None else self.{a.name}" for a in facts.open_sizes(op)
         ),
         check=names(described[name] for name in facts.check_needs(op)),
-        prepare=f"torch.cuda.current_device(), {prepare_arguments(op, described)}",
+        prepare=prepare_call(op, "torch.cuda.current_device()", described),
         workspace=prepare_arguments(op, maxima) if op.launch.scratch else "",
         field_sets=field_sets,
         wrong_fields=wrong_fields,
@@ -163,7 +163,7 @@ def plugin(op: Op) -> Plugin:
 
 def _code_files(op: Op) -> str:
     """The files that decide what a launch does."""
-    files = ("_kernel.py", "_launch.py", "_shapes.py", *sorted(helper.name for helper in op.helpers))
+    files = (f"{facts.code_module(op)}.py", "_launch.py", "_shapes.py", *sorted(helper.name for helper in op.helpers))
     return spelling.row(spelling.quoted(name) for name in files)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from trtplug import __version__, cases
-from trtplug.model import Attribute, AttributeValue, Op, Package, Tensor
+from trtplug.model import Attribute, AttributeValue, Body, Op, Package, Tensor
 from trtplug.names import Names
 from trtplug.torch_schema import Base
-from trtplug.views import spelling
+from trtplug.views import facts, spelling
 
 
 def source(of: Names) -> str:
@@ -25,9 +25,12 @@ def tests(of: Names) -> str:
 
 def verbatim(op: Op) -> Mapping[str, str]:
     """The user's own files, as they are."""
-    files = {f"{source(op.names)}/_kernel.py": op.kernel.text, f"{source(op.names)}/spec.yaml": op.spec_text}
+    files = {
+        f"{source(op.names)}/{facts.code_module(op)}.py": op.code.text,
+        f"{source(op.names)}/spec.yaml": op.spec_text,
+    }
     files |= {f"{source(op.names)}/{helper.name}": helper.text for helper in op.helpers}
-    if op.reference.name != op.kernel.name:
+    if op.reference.name != op.code.name:
         files[f"{tests(op.names)}/reference_file.py"] = op.reference.text
     return files
 
@@ -41,6 +44,7 @@ class PyProject(TypedDict):
     verbatim_files: tuple[str, ...]
     verbatim_patterns: tuple[str, ...]
     verbatim_modules: tuple[str, ...]
+    kernels: bool
 
 
 def pyproject(package: Package) -> PyProject:
@@ -56,12 +60,23 @@ def pyproject(package: Package) -> PyProject:
         verbatim_modules=tuple(
             _toml(file.removeprefix("src/").removesuffix(".py").replace("/", ".")) for file in files
         ),
+        kernels=_has_kernels(package),
     )
+
+
+def _has_kernels(package: Package) -> bool:
+    return any(op.body is Body.TRITON for op in package.ops)
 
 
 def _toml(text: str) -> str:
     """A basic string of TOML."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_BODY: Mapping[Body, str] = {
+    Body.TRITON: "as a Triton kernel, and the same kernel as a TensorRT plugin",
+    Body.TORCH: "in PyTorch, and the same code as a TensorRT plugin",
+}
 
 
 class ReadmeOp(TypedDict):
@@ -72,6 +87,7 @@ class ReadmeOp(TypedDict):
     version: str
     source: str
     example: str
+    body: str
 
 
 class Readme(TypedDict):
@@ -80,6 +96,7 @@ class Readme(TypedDict):
     trtplug_version: str
     import_name: str
     several: bool
+    kernels: bool
     ops: tuple[ReadmeOp, ...]
 
 
@@ -90,6 +107,7 @@ def readme(package: Package) -> Readme:
         trtplug_version=__version__,
         import_name=package.import_name,
         several=package.several,
+        kernels=_has_kernels(package),
         ops=tuple(map(_readme_op, package.ops)),
     )
 
@@ -103,6 +121,7 @@ def _readme_op(op: Op) -> ReadmeOp:
         schema=op.schema,
         version=op.plugin_version,
         source=source(op.names),
+        body=_BODY[op.body],
         example=spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _shown(a, values[a.name])),
     )
 

@@ -48,8 +48,8 @@ class Calls(TypedDict):
 
 
 def calls(op: Op) -> Calls:
-    in_kernel = op.reference.name == op.kernel.name
-    module = f"{op.names.import_name}._kernel" if in_kernel else ".reference_file"
+    in_package = op.reference.name == op.code.name
+    module = f"{op.names.import_name}.{facts.code_module(op)}" if in_package else ".reference_file"
     ranged = any(tensor.range for tensor in op.tensors)
     tied = [(p, p.sizes) for p in op.profiles if not isinstance(p.sizes, tuple)]
     ends = [end for tensor in op.tensors if tensor.range for end in tensor.range]
@@ -210,6 +210,7 @@ class Parity(TypedDict):
     import_name: str
     tensors: tuple[RankTest, ...]
     tied: bool
+    kernels: bool
     configurations: int
 
 
@@ -218,6 +219,7 @@ def parity(op: Op) -> Parity:
         op=op.names.op,
         import_name=op.names.import_name,
         tied=any(tensor.same_as and len(tensor.dtypes) > 1 for tensor in op.tensors),
+        kernels=bool(op.launch.kernels),
         configurations=_configurations(op),
         tensors=tuple(
             RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
@@ -308,6 +310,7 @@ class PluginTest(TypedDict):
     import_name: str
     package: str
     plugin_class: str
+    kernels: bool
     kept: str
     attribute_strings: str
     attributes: bool
@@ -337,6 +340,7 @@ def plugin_test(op: Op) -> PluginTest:
         import_name=op.names.import_name,
         package=op.names.package,
         plugin_class=op.names.plugin_class,
+        kernels=bool(op.launch.kernels),
         kept=_kept(op),
         attribute_strings="".join(f'"{a.name}", ' for a in attributes),
         attributes=bool(attributes),
@@ -357,7 +361,7 @@ def plugin_test(op: Op) -> PluginTest:
 
 def _configurations(op: Op) -> int:
     """The most that the autotuning of a kernel chooses from; 0 if none is tuned."""
-    return max(len(kernel.configs) for kernel in op.launch.kernels)
+    return max((len(kernel.configs) for kernel in op.launch.kernels), default=0)
 
 
 def _strings(values: Iterable[str]) -> str:

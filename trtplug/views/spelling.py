@@ -95,6 +95,13 @@ def keep(attribute: Attribute, value: str) -> str:
     return f"None if {value} is None else tuple({value})" if attribute.optional else f"tuple({value})"
 
 
+def unkeep(attribute: Attribute, value: str) -> str:
+    """`value`, as a plugin keeps it, turned into what torch passes."""
+    if not attribute.is_list:
+        return value
+    return f"None if {value} is None else list({value})" if attribute.optional else f"list({value})"
+
+
 def annotation(tensor: Tensor) -> str:
     """The type of a tensor argument."""
     return _or_none("torch.Tensor", tensor.optional)

@@ -20,7 +20,7 @@ from trtplug_circular_pad._tensorrt import TENSORRT_DTYPES, trt
 from .calls import CASES, DTYPES, LEAST, MOST, OP, Case, arguments, assert_close, reference, tensors
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-STREAM = 0x5EED  # the handle that StubKernel must be given
+STREAM = 0x5EED  # the handle that the stub must be given
 
 
 class StubKernel:
