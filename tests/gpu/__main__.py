@@ -1,6 +1,6 @@
 """Everything that needs a GPU, in one table: ``python -m tests.gpu [SPEC ...] [--output FILE]``, in this folder's root.
 
-Each spec (default: all of specs/ and tests/specs/) becomes a wheel, is installed into a temporary folder, and its
+Each spec (default: all of specs/, tests/specs/ and tests/gpu/specs/) becomes a wheel, is installed into a temporary folder, and its
 generated tests run from there with the compiled kernel, those of several specs side by side. Circular padding is then
 compiled by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not
 run says why; one that failed makes the exit code 1.
@@ -27,10 +27,10 @@ from pathlib import Path
 
 import torch
 
-from tests.gpu.packages import ROOT, TESTS, Installed, install, needs_bridge, run_test
+from tests.gpu.packages import ROOT, Installed, install, needs_bridge, run_test, tests_of
 from tests.gpu.row import FAILED, NOT_RUN, Row, reported, table, versions
 
-SPECS = [path for folder in ("specs", "tests/specs") for path in sorted((ROOT / folder).glob("*.yaml"))]
+SPECS = [path for folder in ("specs", "tests/specs", "tests/gpu/specs") for path in sorted((ROOT / folder).glob("*.yaml"))]
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
@@ -73,7 +73,7 @@ def of_specs(paths: Sequence[Path]) -> list[Row]:
         results = list(pool.map(install, paths, works))
         started: list[tuple[Row, list[Future[list[Row]]]]] = []
         for row, installed in results:
-            tests = [pool.submit(run_test, installed, name) for name in TESTS] if installed else []
+            tests = [pool.submit(run_test, installed, name) for name in tests_of(installed)] if installed else []
             measured = [pool.submit(measure, installed, m) for m in _measured(installed) if not m.alone and installed]
             started.append((row, [*tests, *measured]))
         rows = [row for first, futures in started for row in (first, *(r for f in futures for r in f.result()))]

@@ -76,6 +76,11 @@ def install(path: Path, work: Path) -> tuple[Row, Installed | None]:
     return Row(name, PASSED if inside else FAILED, f"version {op.package_version}"), installed
 
 
+def tests_of(installed: Installed) -> list[str]:
+    """The tests to run; an op in PyTorch has no kernel to compile."""
+    return [name for name in TESTS if name != "compile" or installed.op.launch.kernels]
+
+
 def run_test(installed: Installed, name: str) -> list[Row]:
     """The row of tests/test_<name>.py, run in a process of its own."""
     what = f"{installed.op.names.op}: generated tests, {name}"
