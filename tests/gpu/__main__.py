@@ -1,8 +1,7 @@
 """Everything that needs a GPU, in one table: ``python -m tests.gpu [SPEC ...] [--output FILE]``, in this folder's root.
 
-Each spec (default: all of specs/, tests/specs/ and tests/gpu/specs/) becomes a wheel, is installed into a temporary folder, and its
-generated tests run from there with the compiled kernel, those of several specs side by side. Circular padding is then
-compiled by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not
+Each spec (default: all of specs/, tests/specs/ and tests/gpu/specs/) becomes a wheel, is installed into a temporary
+folder, and its generated tests run from there, those of several specs side by side. Circular padding is then compiled by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not
 run says why; one that failed makes the exit code 1.
 
 Besides PyTorch with CUDA and Triton it takes the requirements of trtplug, build, hatchling, pytest, onnx, onnxscript,
@@ -30,7 +29,8 @@ import torch
 from tests.gpu.packages import ROOT, Installed, install, needs_bridge, run_test, tests_of
 from tests.gpu.row import FAILED, NOT_RUN, Row, reported, table, versions
 
-SPECS = [path for folder in ("specs", "tests/specs", "tests/gpu/specs") for path in sorted((ROOT / folder).glob("*.yaml"))]
+FOLDERS = ("specs", "tests/specs", "tests/gpu/specs")
+SPECS = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.yaml"))]
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
