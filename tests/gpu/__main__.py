@@ -1,8 +1,9 @@
 """Everything that needs a GPU, in one table: ``python -m tests.gpu [SPEC ...] [--output FILE]``, in this folder's root.
 
 Each spec (default: all of specs/, tests/specs/ and tests/gpu/specs/) becomes a wheel, is installed into a temporary
-folder, and its generated tests run from there, those of several specs side by side. Circular padding is then compiled by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not
-run says why; one that failed makes the exit code 1.
+folder, and its generated tests run from there, those of several specs side by side. Circular padding is then compiled
+by Torch-TensorRT inside the tutorial's model, and measured beside the tutorial's kernel. A row that could not run says
+why; one that failed makes the exit code 1.
 
 Besides PyTorch with CUDA and Triton it takes the requirements of trtplug, build, hatchling, pytest, onnx, onnxscript,
 and CuPy, and for the rows with engines torch-tensorrt or torch-tensorrt-rtx. docs/gpu-results.md has the latest table
