@@ -80,6 +80,10 @@ Together = Annotated[
         show_default=False,
     ),
 ]
+Library = Annotated[
+    Path | None,
+    typer.Option("--library", metavar="FILE", help="A shared library of plugins to load first.", show_default=False),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited.")]
 
 
@@ -113,6 +117,16 @@ def new(
         str | None,
         typer.Option("--from", metavar="FILE.py:KERNEL", help="Start from this Triton kernel.", show_default=False),
     ] = None,
+    plugin: Annotated[
+        str | None,
+        typer.Option(
+            "--plugin",
+            metavar="NAME[:VERSION]",
+            help="Start from this plugin of TensorRT's registry, which stands for the op.",
+            show_default=False,
+        ),
+    ] = None,
+    library: Library = None,
     force: Force = False,
 ) -> None:
     """Write specs/NAME.yaml and specs/NAME.py, to edit: a small op that builds and verifies as it stands."""
@@ -120,7 +134,14 @@ def new(
 
     folder = Path("specs")
     try:
-        files = scaffold.from_kernel(name, source, folder) if source else scaffold.starter(name)
+        if source and plugin:
+            _refuse("start from a kernel or from a plugin: give --from or --plugin")
+        if library and not plugin:
+            _refuse("a library registers plugins: name one of them with --plugin")
+        if plugin:
+            files = scaffold.from_plugin(name, plugin, library)
+        else:
+            files = scaffold.from_kernel(name, source, folder) if source else scaffold.starter(name)
     except scaffold.ScaffoldError as error:
         _refuse(str(error))
     plan = fileset.plan(files, folder, force=force, tracked=False)
@@ -132,7 +153,7 @@ def new(
     for path in files:
         typer.echo(f"wrote {folder / path}")
     spec = folder / f"{name}.yaml"
-    after = "edit the lines that are marked '# guess', then " if source else ""
+    after = "edit the lines that are marked '# guess', then " if source or plugin else ""
     typer.echo(f"next: {after}trtplug build {spec} && trtplug verify {spec}")
 
 
@@ -274,6 +295,27 @@ def doctor_command() -> None:
         can = f"no: {doctor.reason(missing, facts)}" if missing else "yes"
         stages.append((stage.name, stage.proves, can, doctor.remedy(missing)))
     _columns(("stage", "proves that", "runs here", "to enable it"), stages)
+
+
+@app.command()
+def plugins(library: Library = None) -> None:
+    """List the plugins that TensorRT has registered here, each with its fields and their types."""
+    from trtplug import registry
+
+    try:
+        found = registry.entries([library] if library else [])
+    except registry.RegistryError as error:
+        _refuse(str(error))
+    rows = [
+        (
+            entry.name,
+            entry.version,
+            entry.namespace or "-",
+            ", ".join(f"{f}: {k}" for f, k in entry.fields.items()) or "-",
+        )
+        for entry in sorted(found, key=lambda entry: (entry.name, entry.version))
+    ]
+    _columns(("plugin", "version", "namespace", "fields"), rows)
 
 
 @app.command()

@@ -10,12 +10,14 @@ from pydantic_core import ErrorDetails
 
 from trtplug import yaml_reader
 from trtplug.forms import (
+    FieldForm,
     Form,
     InputForm,
     KernelForm,
     LaunchForm,
     OutputForm,
     PackageForm,
+    PluginForm,
     ScratchForm,
     SizeForm,
     kind_of,
@@ -32,6 +34,7 @@ _FORMS: Mapping[object, type[Any]] = {
     "workspace": ScratchForm,
     "launch": LaunchForm,
     "package": PackageForm,
+    "plugin": PluginForm,
 }
 UNKNOWN = ("unexpected_keyword_argument", "invalid_key")  # how pydantic calls a key that the form does not have
 
@@ -101,7 +104,10 @@ def _example(error: ErrorDetails) -> str:
 
 def _keys(path: tuple[object, ...]) -> dict[str, str]:
     """The keys that may stand beside the last one of `path`, and what each is."""
-    fields = (_FORMS[path[0]] if len(path) > 1 else _FORM).__pydantic_fields__
+    form = _FORMS[path[0]] if len(path) > 1 else _FORM
+    if path[:2] == ("plugin", "fields") and len(path) > 3:
+        form = FieldForm
+    fields = form.__pydantic_fields__
     return {field.alias or name: str(field.description) for name, field in fields.items()}
 
 

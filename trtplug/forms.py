@@ -172,6 +172,7 @@ CaseValue: TypeAlias = Annotated[
 ]
 Init: TypeAlias = Literal["zero"]
 Implementation: TypeAlias = Literal["triton", "torch"]
+FieldType: TypeAlias = Literal["int32", "float32", "text"]
 Tolerance: TypeAlias = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 # Not strict as a whole, which would refuse the dict that a form is read from; only numbers need it.
@@ -252,6 +253,30 @@ class LaunchForm:
 
 
 @form(frozen=True, kw_only=True, config=_CONFIG)
+class FieldForm:
+    """One field of a registered plugin."""
+
+    type: FieldType = Field(description="int32, float32 or text, as the plugin declares it")
+    value: Expression = Field(description="what it is set to, such as pooled_height")
+
+
+@form(frozen=True, kw_only=True, config=_CONFIG)
+class PluginForm:
+    """A plugin that TensorRT's registry has already."""
+
+    name: Line = Field(description="the name in the registry, such as ROIAlign_TRT")
+    version: Line = Field(default="1", description="the version in the registry, as text")
+    namespace: Line = Field(default="", description="the namespace in the registry")
+    library: Line | None = Field(
+        default=None,
+        description="the shared library that registers it: a path, or PACKAGE:PATH inside a Python package",
+    )
+    fields: Mapping[str, FieldForm] = Field(
+        default_factory=dict, description="field: its type and its value, such as mode: {type: int32, value: 1}"
+    )
+
+
+@form(frozen=True, kw_only=True, config=_CONFIG)
 class PackageForm:
     """What the generated package is called, where the defaults do not do."""
 
@@ -273,6 +298,10 @@ class Form:
     implementation: Implementation = Field(
         default="triton",
         description="what runs, in the op and in the plugin: triton, the kernel, or torch, the reference",
+    )
+    plugin: PluginForm | None = Field(
+        default=None,
+        description="the plugin that TensorRT has for the op already, such as {name: ROIAlign_TRT, version: '2'}",
     )
     kernel: KernelForm | None = Field(
         default=None, description="the Triton kernel, such as {file: op.py, function: kernel}"

@@ -140,6 +140,24 @@ class Body(enum.Enum):
     TORCH = "torch"
 
 
+class Field(NamedTuple):
+    """A field of a registered plugin: its type in the spec, and its value, which follows from attributes alone."""
+
+    name: str
+    type: str
+    value: Expr
+
+
+class Registered(NamedTuple):
+    """A plugin that TensorRT's registry has, or has once a library is loaded: a path, or PACKAGE:PATH."""
+
+    name: str
+    version: str
+    namespace: str
+    library: str | None
+    fields: tuple[Field, ...]
+
+
 class SourceFile(NamedTuple):
     """A user's Python file: its name beside the spec, and its text, in which imports of its neighbours are relative."""
 
@@ -175,6 +193,7 @@ class Op(NamedTuple):
     sizes: tuple[Size, ...]
     checks: tuple[Check, ...]
     body: Body
+    registered: Registered | None  # what stands for the op in TensorRT, instead of a plugin of the package
     launch: Launch  # of no kernels where the body is the reference
     code: SourceFile  # what runs: the file of the kernels, or of the reference
     helpers: tuple[SourceFile, ...]  # files beside it that it imports

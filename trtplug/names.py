@@ -52,7 +52,7 @@ RESERVED = frozenset(
         *("read", "unknown", "values", "write", "AttrFloat32s", "Any", "CONSTEXPRS", "Callable", "DTYPES", "Dim"),
         *("FAILURES", "Launch", "NAME", "NAMESPACE", "OP", "Sequence", "TENSORRT_DTYPES", "TORCH_DTYPES", "TYPES"),
         *("USUAL", "VERSION", "Exception", "bool", "float", "hasattr", "int", "isinstance", "len", "list", "range"),
-        *("Buffer", "str", "tuple", "type", "zip"),
+        *("Buffer", "field_values", "registered", "str", "tuple", "type", "zip"),
         *(
             "expression",
             "getattr",

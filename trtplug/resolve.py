@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from trtplug import cases, expr, launch, names, sources, trial
+from trtplug import cases, expr, launch, names, registered, sources, trial
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
 from trtplug.explain import missing
 from trtplug.expr import (
@@ -90,6 +90,7 @@ def _op(located: Located) -> Op | None:
     _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
+    ready = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else None
     if body is Body.TRITON:
         _no_idle_arguments(located, arguments)
     # What follows is of the tests, and uses no argument up.
@@ -111,6 +112,7 @@ def _op(located: Located) -> Op | None:
         sizes=sizes,
         checks=checks,
         body=body,
+        registered=ready,
         launch=started,
         code=code,
         helpers=helpers,
@@ -126,16 +128,21 @@ def _op(located: Located) -> Op | None:
 def _body(located: Located) -> tuple[KernelForm | None, Body]:
     """What runs, and where its kernels are; says which keys go with it."""
     form = located.form
-    if form.implementation == "torch":
+    given = located.spec.document.places
+    if form.plugin and ("version",) in given:
+        located.problem("the version of a registered plugin stands under plugin; move it there", "version", key=True)
+    if form.implementation == "torch" or form.plugin:
+        why = (
+            "TensorRT has the plugin and PyTorch the reference"
+            if form.plugin
+            else "with implementation: torch the reference runs"
+        )
         for key in ("kernel", "sizes", "let", "workspace", "launch"):
-            if (key,) in located.spec.document.places:
-                message = (
-                    f"'{key}' is about Triton kernels, and with implementation: torch the reference runs; remove it"
-                )
-                located.problem(message, key, key=True)
+            if (key,) in given:
+                located.problem(f"'{key}' is about Triton kernels, and {why}; remove it", key, key=True)
         return None, Body.TORCH
-    for key, given in (("kernel", form.kernel), ("launch", form.launch)):
-        if not given:
+    for key, value in (("kernel", form.kernel), ("launch", form.launch)):
+        if not value:
             located.problem(missing((key,)), key, key=True)
             located.all_understood = False
     return form.kernel, Body.TRITON

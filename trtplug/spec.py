@@ -93,6 +93,8 @@ def _dispensable(error: ErrorDetails) -> tuple[object, ...]:
         return path[:4]
     if path[0] == "inputs" and path[2:3] == ("range",):
         return path[:3]
+    if path[:2] == ("plugin", "fields"):
+        return path[:3]
     if path[0] in ("cases", "checks", "dynamic"):
         return path[:2]
     return ()

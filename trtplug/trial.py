@@ -112,6 +112,11 @@ def profile_case(op: Op, which: int) -> Case:
     return Case({name: tuple(shape) for name, shape in shapes.items()}, first.attributes)
 
 
+def value_of(op: Op, case: Case, expression: Expr) -> Any:
+    """The value of an expression over the attributes of a case."""
+    return _evaluate(_step("the expression", "", expression), {**_GLOBALS, **attribute_values(op, case)})
+
+
 def _of_profile(profile: Profile) -> str:
     return f"dimension {profile.dimension} of {profile.tensor}"
 

@@ -1,7 +1,8 @@
-"""The first spec of a new op: a starter that works, or guesses about a kernel, as a file that `trtplug check` takes.
+"""The first spec of a new op: a starter that works, or guesses about a kernel or a plugin, for `trtplug check`.
 
 source.py parses the kernel's file, use.py finds what the kernel does with its parameters, tensors.py and values.py
-guess what these are, by words.py where only a name tells, and writing.py writes that down.
+guess what these are, by words.py where only a name tells, and writing.py writes that down. plugin.py does so for what
+TensorRT has registered.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 from trtplug import kernel_file, names, resolve, spec
 from trtplug.fileset import FileSet
 from trtplug.problems import SpecError
+from trtplug.registry import RegistryError, entries
 from trtplug.resources import templates
+from trtplug.scaffold import plugin as of_plugin
 from trtplug.scaffold import use
 from trtplug.scaffold.source import Module, read_module
 from trtplug.scaffold.tensors import GuessError, Parameter
@@ -69,6 +72,23 @@ def from_kernel(name: str, source: str, folder: Path) -> FileSet:
     written[f"{name}.yaml"] = spec_text(name, module.path.name, kernel, guesses, constexprs, where)
     _try(name, source, FileSet.of({**copied, **written}))
     return FileSet.of(written if module.path.resolve().parent == folder.resolve() else {**copied, **written})
+
+
+def from_plugin(name: str, wanted: str, library: Path | None) -> FileSet:
+    """A spec for a plugin of TensorRT's registry, NAME or NAME:VERSION, which a library may have to register."""
+    _check(name)
+    try:
+        found = of_plugin.chosen(wanted, entries([library] if library else []))
+    except RegistryError as error:
+        raise ScaffoldError(str(error)) from error
+    if isinstance(found, str):
+        raise ScaffoldError(found)
+    given = str(library.resolve()) if library else None
+    files = FileSet.of(
+        {f"{name}.yaml": of_plugin.spec_text(name, found, given), f"{name}.py": of_plugin.reference_text(name, found)}
+    )
+    _try(name, wanted, files)
+    return files
 
 
 def _check(name: str) -> None:

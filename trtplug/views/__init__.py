@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from trtplug.model import Body, Op, Package
-from trtplug.views import converter, launching, onnx, plugin, project, proof, shapes, torch_op
+from trtplug.views import converter, launching, onnx, plugin, project, proof, registered, shapes, torch_op
 
 # Output path (with the places that project.py names in braces): template below templates/package, and view.
 OfPackage: TypeAlias = Mapping[str, tuple[str, Callable[[Package], Mapping[str, object]]]]
@@ -24,10 +24,12 @@ PACKAGE: OfPackage = MappingProxyType(
         "README.md": ("README.md.jinja", project.readme),
         ".github/workflows/verify.yml": ("verify.yml.jinja", project.nothing),
         "src/{package}/_tensorrt.py": ("src/_tensorrt.py.jinja", shapes.tensorrt),
-        "src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing),
         "tests/conftest.py": ("tests/conftest.py.jinja", project.nothing),
     }
 )
+
+# Of plugins that the package brings.
+PLUGINS: OfPackage = MappingProxyType({"src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing)})
 
 OP: OfOp = MappingProxyType(
     {
@@ -64,6 +66,18 @@ BODY: Mapping[Body, OfOp] = MappingProxyType(
     }
 )
 
+# What stands in their places where TensorRT has the plugin already.
+REGISTERED: OfOp = MappingProxyType(
+    {
+        "{source}/_fields.py": ("src/_fields.py.jinja", registered.fields),
+        "{source}/plugin.py": ("src/plugin_registered.py.jinja", registered.plugin),
+        "{source}/converter.py": ("src/converter_registered.py.jinja", registered.converter),
+        "{source}/onnx.py": ("src/onnx_registered.py.jinja", registered.onnx),
+        "{tests}/test_plugin.py": ("tests/test_plugin_registered.py.jinja", registered.plugin_test),
+        "{tests}/test_onnx.py": ("tests/test_onnx_registered.py.jinja", registered.onnx_test),
+    }
+)
+
 SEVERAL: OfPackage = MappingProxyType(
     {
         "src/{package}/__init__.py": ("src/several/__init__.py.jinja", project.parts),
@@ -76,12 +90,14 @@ SEVERAL: OfPackage = MappingProxyType(
 
 def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Every file that is filled in: its path, its template, and what the template places."""
-    for manifest in (PACKAGE, SEVERAL) if package.several else (PACKAGE,):
+    own = any(op.registered is None for op in package.ops)
+    for manifest in (PACKAGE, *[PLUGINS] * own, *[SEVERAL] * package.several):
         for path, (template, view) in manifest.items():
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
-        for path, (template, view_of_op) in {**OP, **BODY[op.body]}.items():
+        files = {**OP, **BODY[op.body], **(REGISTERED if op.registered else {})}
+        for path, (template, view_of_op) in files.items():
             yield path.format(**places), template, view_of_op(op)
 
 

@@ -97,6 +97,7 @@ def launch(op: Op) -> Launch:
 
 class TorchLaunch(TypedDict):
     op: str
+    raw: bool
     function: str
     optional: bool
     prepare_parameters: tuple[str, ...]
@@ -116,6 +117,7 @@ def torch_launch(op: Op) -> TorchLaunch:
     buffers |= {name: f"{buffers[name]} if {name}_dtype else None" for name in optional}
     return TorchLaunch(
         op=op.names.op,
+        raw=op.registered is None,
         function=op.reference_function,
         optional=bool(optional),
         prepare_parameters=spelling.parameters(op, facts.prepare_needs(op), "tuple[int, ...]", spelling.kept),

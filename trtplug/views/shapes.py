@@ -29,10 +29,11 @@ class Names(TypedDict):
 
 
 def plugin_names(op: Op) -> Names:
+    ready = op.registered
     return Names(
-        name=spelling.quoted(op.names.plugin),
-        version=spelling.quoted(op.plugin_version),
-        namespace=spelling.quoted(op.names.namespace),
+        name=spelling.quoted(ready.name if ready else op.names.plugin),
+        version=spelling.quoted(ready.version if ready else op.plugin_version),
+        namespace=spelling.quoted(ready.namespace if ready else op.names.namespace),
     )
 
 

@@ -1,0 +1,60 @@
+"""What plugins TensorRT has registered here, as a process of its own finds them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trtplug import registry_probe
+
+_MARK = "trtplug-registry"
+_SECONDS = 120
+
+
+class RegistryError(Exception):
+    """TensorRT's registry cannot be read, or lacks what was asked for; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One plugin of the registry; `fields` are the names of TensorRT's PluginFieldType, by field."""
+
+    name: str
+    version: str
+    namespace: str
+    fields: Mapping[str, str]
+
+
+def entries(libraries: Sequence[Path] = ()) -> tuple[Entry, ...]:
+    """The plugins, those of the libraries among them; raises RegistryError."""
+    for library in libraries:
+        if not library.is_file():
+            raise RegistryError(f"there is no library {library}; check the path")
+    script = Path(registry_probe.__file__).read_text(encoding="utf-8")
+    command = [sys.executable, "-c", script, *(str(library.resolve()) for library in libraries)]
+    # An empty folder, because Python looks for modules in the current one first.
+    with tempfile.TemporaryDirectory() as empty:
+        try:
+            done = subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise RegistryError(f"TensorRT has not answered in {_SECONDS} s") from None
+    answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
+    if not answers:
+        raise RegistryError(_why(done, libraries))
+    answer = json.loads(answers[-1])
+    for library, why in answer["refused"].items():
+        raise RegistryError(f"TensorRT does not load the library {library}: {why}")
+    return tuple(Entry(**plugin) for plugin in answer["plugins"])
+
+
+def _why(done: subprocess.CompletedProcess[str], libraries: Sequence[Path]) -> str:
+    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    if "No module named 'tensorrt" in lines[-1]:
+        return "there is no TensorRT here; pip install 'trtplug[verify]', or tensorrt where you have that"
+    loading = f", which a library may have caused ({', '.join(map(str, libraries))})" if libraries else ""
+    return f"TensorRT's registry cannot be read{loading}: {lines[-1]}"
