@@ -127,7 +127,7 @@ def _package(folder: Path) -> Target:
             schema=spec.form.schema,
             import_name=".".join(file.parent.relative_to(folder / "src").parts),
             tests="tests" if alone else f"tests/{file.parent.name}",
-            kernels=spec.form.implementation == "triton",
+            kernels=spec.form.kernel is not None,
         )
         for file, spec in zip(files, specs, strict=True)
     )
