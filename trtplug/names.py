@@ -143,6 +143,11 @@ class Names(NamedTuple):
         return f"{self.namespace}::{self.op}"
 
     @property
+    def functional(self) -> str:
+        """The variant of an op that writes to arguments which returns their new values instead."""
+        return f"{self.op}_functional"
+
+    @property
     def package(self) -> str:
         """The package that `import_name` is, or that it is a part of together with other ops."""
         return self.import_name.partition(".")[0]
@@ -187,6 +192,16 @@ def derive(name: str, namespace: str, distribution: str | None = None, import_na
 def presence(tensor: str) -> str:
     """What an optional tensor's presence is called in a plugin, its fields and the ONNX node."""
     return f"has_{tensor}"
+
+
+def new_value(tensor: str) -> str:
+    """What a tensor that an op writes to is called once it has been written to, as an output of its own."""
+    return f"new_{tensor}"
+
+
+def dense(tensor: str) -> str:
+    """What the dense tensor is called that kernels write in place of one that may be strided."""
+    return f"dense_{tensor}"
 
 
 def of_tensors(tensors: Iterable[str]) -> tuple[str, ...]:

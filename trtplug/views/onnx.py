@@ -20,6 +20,7 @@ class OnnxAttribute(TypedDict):
 
 class Onnx(TypedDict):
     op: str
+    target: str
     namespace: str
     inputs: str
     outputs: str
@@ -66,22 +67,23 @@ def onnx(op: Op) -> Onnx:
         constraints.append(_constraint(f"T_{tensor.name}", dtypes, " or ".join(t.name for t in here)))
     constraints += [
         _constraint(f"T_{output.name}", facts.possible_dtypes(op, output), output.name)
-        for output in op.outputs
+        for output in op.results
         if _input_of(output) is None and not isinstance(output.dtype, Dtype)
     ]
-    bools = [any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, output)) for output in op.outputs]
-    results = [output.name for output in op.outputs]
+    bools = [any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, output)) for output in op.results]
+    results = [output.name for output in op.results]
     sizes_found = [f"_{size.name}" for size in op.sizes]
     returned = [_CAST.format(name, "BOOL") if is_bool else name for name, is_bool in zip(results, bools, strict=True)]
     given = names(t.name for t in op.tensors)
     bases = {a.base for a in attributes if a.name not in sizes}
     return Onnx(
         op=op.names.op,
+        target=op.names.functional if op.written else op.names.op,
         namespace=op.names.namespace,
         inputs=names([*map(_parameter, op.tensors), *map(_size_parameter, sizes)]),
         outputs=names(
             [
-                *(f'OpSchema.FormalParameter("{o.name}", {_output_type(o)})' for o in op.outputs),
+                *(f'OpSchema.FormalParameter("{o.name}", {_output_type(o)})' for o in op.results),
                 *(f'OpSchema.FormalParameter("{size.name}", "tensor(int64)")' for size in op.sizes),
             ]
         ),
@@ -130,7 +132,7 @@ def _is_given(attribute: Attribute) -> str:
 
 def _inferred(op: Op) -> tuple[str, ...]:
     """The lines of an inference function, which is needed where an attribute decides the type of an output."""
-    needed = {name for output in op.outputs for name in facts.dtype_needs(op, output)}
+    needed = {name for output in op.results for name in facts.dtype_needs(op, output)}
     attributes = [a for a in op.attributes if a.name in needed]
     if not attributes:
         return ()
@@ -144,7 +146,7 @@ def _inferred(op: Op) -> tuple[str, ...]:
         if a.optional:
             read = f'{read} if context.get_attribute("{a.name}") else None'
         lines.append(f"{a.name} = {read}")
-    for i, output in enumerate(op.outputs):
+    for i, output in enumerate(op.results):
         dtype = facts.dtype_call(op, output)
         lines.append(f"context.set_output_type({i}, make_tensor_type_proto(_ELEMENTS[{dtype}], None))")
     return tuple(lines)

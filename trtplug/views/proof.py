@@ -42,8 +42,11 @@ class Calls(TypedDict):
     sizes: tuple[int, ...]
     op_call: str
     model_parameters: str
-    model_arguments: str
+    model_body: tuple[str, ...]
     returns: str
+    writes: bool
+    functional: str
+    written_names: str
     rules: tuple[str, ...]
 
 
@@ -76,17 +79,23 @@ def calls(op: Op) -> Calls:
         argument_values="".join(f"{_argument(a, op)}, " for a in op.arguments),
         ranged=ranged,
         random_values=_random_values(op),
-        integers=any(not d.is_float for o in op.outputs for d in facts.possible_dtypes(op, o)),
+        integers=any(not d.is_float for o in op.results for d in facts.possible_dtypes(op, o)),
         float8=_returns(op, "float8_e4m3fn"),
         sizes=tuple(
             next(i for i, o in enumerate(op.outputs) if size.name in spelling.needs(op, o.shape)) for size in op.sizes
         ),
         op_call=_op_call(op),
         model_parameters=_model_parameters(op),
-        model_arguments=spelling.call(
-            op, lambda a: a.name if isinstance(a, Tensor) else _argument(a, op).replace("case.", "self.case.")
+        model_body=_model_body(
+            op,
+            spelling.call(
+                op, lambda a: a.name if isinstance(a, Tensor) else _argument(a, op).replace("case.", "self.case.")
+            ),
         ),
-        returns=spelling.returns(op),
+        returns=spelling.result_types(op),
+        writes=bool(op.written),
+        functional=op.names.functional,
+        written_names=spelling.row(spelling.quoted(t.name) for t in op.written),
         rules=spelling.used_rules([*ends, *(size for _, size in tied)], symbolic=False),
     )
 
@@ -94,6 +103,20 @@ def calls(op: Op) -> Calls:
 def _model_parameters(op: Op) -> str:
     """Those of a model that passes the tensors on, in the order of the plugin's inputs."""
     return names(f"{t.name}: torch.Tensor" + " | None = None" * t.optional for t in op.tensors)
+
+
+def _model_body(op: Op, call: str) -> tuple[str, ...]:
+    """The lines of a model that calls the op and returns its results; what is written to, only its name tells."""
+    if not op.written:
+        return (f"result: {spelling.returns(op)} = OP({call})", "return result")
+    outputs = names(output.name for output in op.outputs)
+    returned = names([*(t.name for t in op.written), *(o.name for o in op.outputs)])
+    return (f"{outputs} = OP({call})" if outputs else f"OP({call})", f"return {returned}")
+
+
+def _own_call(op: Op) -> str:
+    """A call whose tensors may be written to, since the ones of `call` are still needed."""
+    return "copied(call)" if op.written else "call"
 
 
 def _field(argument: Tensor | Attribute) -> str:
@@ -211,6 +234,7 @@ class Parity(TypedDict):
     tensors: tuple[RankTest, ...]
     tied: bool
     configurations: int
+    writes: bool
 
 
 def parity(op: Op) -> Parity:
@@ -219,6 +243,7 @@ def parity(op: Op) -> Parity:
         import_name=op.names.import_name,
         tied=any(tensor.same_as and len(tensor.dtypes) > 1 for tensor in op.tensors),
         configurations=_configurations(op),
+        writes=bool(op.written),
         tensors=tuple(
             RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
             for i, a in enumerate(op.arguments)
@@ -233,6 +258,9 @@ def _wrong_ranks(tensor: Tensor) -> str:
 
 
 class Opcheck(TypedDict):
+    op: str
+    writes: bool
+    own_call: str
     opcheck_arguments: str
     opcheck_tests: str
     sizes: bool
@@ -249,6 +277,9 @@ def opcheck(op: Op) -> Opcheck:
     float8 = any(dtype.name.startswith("float8") for tensor in op.tensors for dtype in tensor.dtypes)
     rest = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     return Opcheck(
+        op=op.names.op,
+        writes=bool(op.written),
+        own_call=_own_call(op),
         opcheck_arguments=opcheck_arguments,
         sizes=bool(op.sizes),
         opcheck_tests=f", test_utils={spelling.row(map(spelling.quoted, rest))}" if float8 else "",
@@ -323,6 +354,8 @@ class PluginTest(TypedDict):
     optional_tensors: bool
     scratch: bool
     tuned: bool
+    writes: bool
+    own_outputs: str
 
 
 def plugin_test(op: Op) -> PluginTest:
@@ -352,6 +385,8 @@ def plugin_test(op: Op) -> PluginTest:
         optional_tensors=any(t.optional for t in op.tensors),
         scratch=bool(op.launch.scratch),
         tuned=bool(_configurations(op)),
+        writes=bool(op.written),
+        own_outputs=f"outputs[{len(op.written)} :]" if op.written else "outputs",
     )
 
 
@@ -406,9 +441,12 @@ class OnnxTest(TypedDict):
     open_names: str
     open_strings: str
     open_count: int
-    open_call: str
+    open_call: bool
+    open_body: tuple[str, ...]
     model_parameters: str
     returns: str
+    writes: bool
+    aliases: str
 
 
 def onnx_test(op: Op) -> OnnxTest:
@@ -436,9 +474,12 @@ def onnx_test(op: Op) -> OnnxTest:
         open_names=" and ".join(a.name for a in sizes),
         open_strings=names(spelling.quoted(a.name) for a in sizes),
         open_count=len(sizes),
-        open_call=_open_call(op) if sizes and op.profiles else "",
+        open_call=bool(sizes and op.profiles),
+        open_body=_model_body(op, _open_call(op)) if sizes and op.profiles else (),
         model_parameters=_model_parameters(op),
-        returns=spelling.returns(op),
+        returns=spelling.result_types(op),
+        writes=bool(op.written),
+        aliases=f"{{{names(f'{i}: {op.tensors.index(t)}' for i, t in enumerate(op.written))}}}",
     )
 
 
@@ -503,7 +544,7 @@ def run_engine(op: Op) -> RunEngine:
 
 
 def _returns(op: Op, dtype: str) -> bool:
-    return any(possible.name == dtype for output in op.outputs for possible in facts.possible_dtypes(op, output))
+    return any(possible.name == dtype for output in op.results for possible in facts.possible_dtypes(op, output))
 
 
 class EngineTest(TypedDict):
@@ -521,7 +562,7 @@ def engine_test(op: Op) -> EngineTest:
         import_name=op.names.import_name,
         package=op.names.package,
         plugin_class=op.names.plugin_class,
-        output_strings=spelling.row(spelling.quoted(o.name) for o in op.outputs),
+        output_strings=spelling.row(spelling.quoted(o.name) for o in op.results),
         sizes=bool(op.sizes),
         make_arguments=_make_arguments(op, "USUAL"),
         bools=_returns(op, "bool"),
