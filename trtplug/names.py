@@ -126,6 +126,10 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:[.][a-z0-9]+)*)?")
 
 
+# What a plugin and a node keep of an op that writes to its arguments: whether outputs are aliases of inputs.
+ALIASED = "aliased"
+
+
 class Names(NamedTuple):
     """What one op is called, everywhere."""
 

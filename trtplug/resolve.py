@@ -155,7 +155,7 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
     meanings |= {names.new_value(name): f"is what {name} becomes" for name in written}
     meanings |= {names.dense(name): f"is the dense form of {name}" for name in written}
     if written:
-        meanings["aliased"] = "says whether a plugin writes in place"
+        meanings[names.ALIASED] = "says whether a plugin writes in place"
         meanings[f"{form.name}_functional"] = "is the variant of the op that writes to no argument"
     for argument in arguments:
         if argument.name in meanings:

@@ -22,7 +22,6 @@ class Converter(TypedDict):
     single_argument: bool
     bound_attributes: str
     plugin_arguments: str
-    writes: bool
     inputs: tuple[str, ...]
     optional: bool
     sizes: bool
@@ -31,7 +30,7 @@ class Converter(TypedDict):
 
 
 def converter(op: Op) -> Converter:
-    presence = facts.presence_values(op)
+    added = facts.added_values(op)
     outputs = [
         f"_cast(ctx, layer.get_output({i}), trt.DataType.BOOL)" if _returns_bool(op, i) else f"layer.get_output({i})"
         for i in range(len(op.results))
@@ -49,9 +48,8 @@ def converter(op: Op) -> Converter:
         single_argument=len(op.arguments) == 1,
         bound_attributes=names(a.name if isinstance(a, Attribute) else f"_{a.name}" for a in op.arguments),
         plugin_arguments=names(
-            f"{a.name}={presence.get(a.name) or spelling.keep(a, a.name)}" for a in facts.plugin_attributes(op)
+            f"{a.name}={added.get(a.name) or spelling.keep(a, a.name)}" for a in facts.plugin_attributes(op)
         ),
-        writes=bool(op.written),
         inputs=tuple(_input(t) for t in op.tensors),
         sizes=bool(op.sizes),
         optional=any(t.optional for t in op.tensors),

@@ -21,6 +21,9 @@ class OnnxAttribute(TypedDict):
 class Onnx(TypedDict):
     op: str
     target: str
+    writes: bool
+    places: str
+    written_count: int
     namespace: str
     inputs: str
     outputs: str
@@ -54,7 +57,7 @@ _CAST = "opset18.Cast({0}, to=TensorProto.{1})"
 
 def onnx(op: Op) -> Onnx:
     attributes = facts.plugin_attributes(op)
-    presence = facts.presence_values(op)
+    added = facts.added_values(op)
     optional = [t for t in op.tensors if t.optional]
     sizes = [a.name for a in facts.open_sizes(op)]
     constraints = [_constraint(f"T_{t.name}", t.dtypes, t.name) for t in op.tensors if not t.optional]
@@ -79,6 +82,9 @@ def onnx(op: Op) -> Onnx:
     return Onnx(
         op=op.names.op,
         target=op.names.functional if op.written else op.names.op,
+        writes=bool(op.written),
+        places=spelling.row(str(i) for i, tensor in enumerate(op.tensors) if tensor.written),
+        written_count=len(op.written),
         namespace=op.names.namespace,
         inputs=names([*map(_parameter, op.tensors), *map(_size_parameter, sizes)]),
         outputs=names(
@@ -97,7 +103,7 @@ def onnx(op: Op) -> Onnx:
         signature=spelling.signature(op, tensor=lambda _: "Any", attribute=_as_exported),
         casts=tuple(line for t in op.tensors if facts.is_bool(t) for line in _cast_lines(t)),
         values=tuple(
-            f'"{a.name}": {presence_value(presence.get(a.name)) or onnx_value(a, a.name)}'
+            f'"{a.name}": {added_value(added.get(a.name)) or onnx_value(a, a.name)}'
             for a in attributes
             if not a.optional
         ),
@@ -152,8 +158,9 @@ def _inferred(op: Op) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def presence_value(condition: str | None) -> str:
-    return f"int({condition})" if condition else ""
+def added_value(condition: str | None) -> str:
+    """The value in the node of an attribute that the op itself does not have."""
+    return "0" if condition == "False" else f"int({condition})" if condition else ""
 
 
 def _cast_lines(tensor: Tensor) -> tuple[str, ...]:

@@ -128,8 +128,7 @@ def plugin(op: Op) -> Plugin:
         own_combinations=optional or of_attributes,
         combination=combination,
         dtype_row=row + ("," if len(op.tensors) == 1 else ""),
-        init_parameters="".join(f", {a.name}: {spelling.kept(a)}" for a in attributes)
-        + ", aliased: bool = True" * bool(op.written),
+        init_parameters="".join(f", {a.name}: {spelling.kept(a)}" for a in attributes),
         texts=tuple(Text(name=a.name, holds_nul=_holds_nul(a)) for a in attributes if a.base is Base.STR),
         num_outputs=len(op.results) + len(op.sizes),
         sizes=tuple(
@@ -139,9 +138,7 @@ def plugin(op: Op) -> Plugin:
         ),
         attributes=tuple(PluginAttribute(name=a.name, field_type=_FIELDS[a.base].field) for a in attributes),
         attribute_tuple="".join(f"{a.name}, " for a in attributes).rstrip(" "),
-        clone_arguments=names(
-            [*(f"{a.name}=self.{a.name}" for a in attributes), *["aliased=self._aliased"] * bool(op.written)]
-        ),
+        clone_arguments=names(f"{a.name}=self.{a.name}" for a in attributes),
         field_arrays=tuple(f'"{a.name}": {_array(a)}' for a in attributes if not a.optional),
         optional_fields=tuple(
             line

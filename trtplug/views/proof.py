@@ -409,14 +409,14 @@ def _without_required(attributes: tuple[Attribute, ...]) -> str:
 
 def _make_arguments(op: Op, case: str = "case") -> str:
     """The attributes of a case, for the plugin's class."""
-    presence = {a: f"{case}.{value}" for a, value in facts.presence_values(op).items()}
-    return names(f"{a.name}={presence.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
+    added = facts.added_values(op, f"{case}.")
+    return names(f"{a.name}={added.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
 
 
 def _kept(op: Op) -> str:
     """The items of a dict of what the plugin of a case keeps."""
-    presence = facts.presence_values(op)
-    values = {a.name: f"case.{presence.get(a.name, a.name)}" for a in facts.plugin_attributes(op)}
+    added = facts.added_values(op, "case.")
+    values = {a.name: added.get(a.name, f"case.{a.name}") for a in facts.plugin_attributes(op)}
     return names(f"{spelling.quoted(name)}: {value}" for name, value in values.items())
 
 
@@ -447,10 +447,11 @@ class OnnxTest(TypedDict):
     returns: str
     writes: bool
     aliases: str
+    first_written: int
 
 
 def onnx_test(op: Op) -> OnnxTest:
-    presence = facts.presence_values(op)
+    added = facts.added_values(op, "case.")
     sizes = facts.open_sizes(op)
     return OnnxTest(
         op=op.names.op,
@@ -464,8 +465,8 @@ def onnx_test(op: Op) -> OnnxTest:
             NodeAttribute(
                 name=a.name,
                 onnx_type=onnx.onnx_type(a),
-                node_value=_node_value(a, presence),
-                expected=_expected(a, presence),
+                node_value=_node_value(a, added),
+                expected=_expected(a, added),
                 optional=a.optional,
             )
             for a in facts.plugin_attributes(op)
@@ -480,6 +481,7 @@ def onnx_test(op: Op) -> OnnxTest:
         returns=spelling.result_types(op),
         writes=bool(op.written),
         aliases=f"{{{names(f'{i}: {op.tensors.index(t)}' for i, t in enumerate(op.written))}}}",
+        first_written=op.tensors.index(op.written[0]) if op.written else -1,
     )
 
 
@@ -496,10 +498,10 @@ def _open_call(op: Op) -> str:
     return spelling.call(op, spell)
 
 
-def _node_value(attribute: Attribute, presence: Mapping[str, str]) -> str:
+def _node_value(attribute: Attribute, added: Mapping[str, str]) -> str:
     """The value of a node's attribute for a case, said once more beside the code that is to write it."""
-    if attribute.name in presence:
-        return f"int(case.{presence[attribute.name]})"
+    if attribute.name in added:
+        return onnx.added_value(added[attribute.name])
     value = f"case.{attribute.name}"
     if attribute.base is Base.BOOL:
         return f"[int(value) for value in {value}]" if attribute.is_list else f"int({value})"
@@ -510,8 +512,8 @@ def _node_value(attribute: Attribute, presence: Mapping[str, str]) -> str:
     return f'" ".join(map(str, {value}))' if attribute.is_list else f"str({value})"
 
 
-def _expected(attribute: Attribute, presence: Mapping[str, str]) -> str:
-    value = _node_value(attribute, presence)
+def _expected(attribute: Attribute, added: Mapping[str, str]) -> str:
+    value = _node_value(attribute, added)
     return value if attribute.base is Base.BOOL else f"{value}.encode()"
 
 
