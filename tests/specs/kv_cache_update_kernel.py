@@ -13,9 +13,7 @@ def kv_cache_update_kernel(KCache, VCache, K, V, At, length, count, size, BLOCK:
     tl.store(VCache + target, tl.load(V + source, mask=column < size), mask=column < size)
 
 
-def reference(
-    k_cache: torch.Tensor, v_cache: torch.Tensor, k: torch.Tensor, v: torch.Tensor, at: torch.Tensor
-) -> None:
+def reference(k_cache: torch.Tensor, v_cache: torch.Tensor, k: torch.Tensor, v: torch.Tensor, at: torch.Tensor) -> None:
     rows = slice(int(at), int(at) + k.shape[1])
     k_cache[:, rows] = k
     v_cache[:, rows] = v

@@ -155,6 +155,11 @@ def _or_none(attribute: Attribute) -> Attribute:
     return attribute._replace(argument=argument._replace(type=argument.type._replace(optional=True), default=None))
 
 
+def written_places(op: Op) -> tuple[int, ...]:
+    """The places of what the op writes to among the inputs of the plugin."""
+    return tuple(i for i, tensor in enumerate(op.tensors) if tensor.written)
+
+
 def added_values(op: Op, place: str = "") -> dict[str, str]:
     """The values of the attributes that the op itself does not have; its arguments are found at a place."""
     presences = {names.presence(t.name): f"{place}{t.name} is not None" for t in op.tensors if t.optional}

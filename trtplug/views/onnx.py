@@ -83,7 +83,7 @@ def onnx(op: Op) -> Onnx:
         op=op.names.op,
         target=op.names.functional if op.written else op.names.op,
         writes=bool(op.written),
-        places=spelling.row(str(i) for i, tensor in enumerate(op.tensors) if tensor.written),
+        places=spelling.row(map(str, facts.written_places(op))),
         written_count=len(op.written),
         namespace=op.names.namespace,
         inputs=names([*map(_parameter, op.tensors), *map(_size_parameter, sizes)]),

@@ -182,8 +182,7 @@ def plugin(op: Op) -> Plugin:
 
 def _aliases(op: Op) -> str:
     """For each output the place of the input whose memory it is to share, or -1."""
-    places = {new_value(tensor.name): i for i, tensor in enumerate(op.tensors) if tensor.written}
-    return spelling.row(str(places.get(output.name, -1)) for output in op.results)
+    return spelling.row(map(str, [*facts.written_places(op), *[-1] * len(op.outputs)]))
 
 
 def _moved(op: Op) -> str:

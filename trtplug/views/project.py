@@ -41,6 +41,7 @@ class PyProject(TypedDict):
     verbatim_files: tuple[str, ...]
     verbatim_patterns: tuple[str, ...]
     verbatim_modules: tuple[str, ...]
+    torch: str
 
 
 def pyproject(package: Package) -> PyProject:
@@ -56,6 +57,7 @@ def pyproject(package: Package) -> PyProject:
         verbatim_modules=tuple(
             _toml(file.removeprefix("src/").removesuffix(".py").replace("/", ".")) for file in files
         ),
+        torch="2.7" if any(op.written for op in package.ops) else "2.6",  # which tells that it is exporting
     )
 
 
@@ -74,6 +76,15 @@ class ReadmeOp(TypedDict):
     example: str
 
 
+class Written(TypedDict):
+    """An op that writes to arguments."""
+
+    op: str
+    functional: str
+    tensors: str
+    module: str
+
+
 class Readme(TypedDict):
     distribution: str
     summary: str
@@ -81,6 +92,7 @@ class Readme(TypedDict):
     import_name: str
     several: bool
     ops: tuple[ReadmeOp, ...]
+    written: tuple[Written, ...]
 
 
 def readme(package: Package) -> Readme:
@@ -91,6 +103,16 @@ def readme(package: Package) -> Readme:
         import_name=package.import_name,
         several=package.several,
         ops=tuple(map(_readme_op, package.ops)),
+        written=tuple(
+            Written(
+                op=op.names.op,
+                functional=op.names.functional,
+                tensors=" and ".join(f"`{tensor.name}`" for tensor in op.written),
+                module=op.names.import_name,
+            )
+            for op in package.ops
+            if op.written
+        ),
     )
 
 

@@ -304,6 +304,8 @@ class CompileKernel(TypedDict):
     argument_names: str
     single_argument: bool
     configurations: int
+    writes: bool
+    places: str
 
 
 def compile_kernel(op: Op) -> CompileKernel:
@@ -324,6 +326,8 @@ def compile_kernel(op: Op) -> CompileKernel:
         argument_names=names(a.name if a.name in used else f"_{a.name}" for a in op.arguments),
         single_argument=len(op.arguments) == 1,
         configurations=_configurations(op),
+        writes=bool(op.written),
+        places=spelling.row(map(str, facts.written_places(op))),
     )
 
 
@@ -480,8 +484,8 @@ def onnx_test(op: Op) -> OnnxTest:
         model_parameters=_model_parameters(op),
         returns=spelling.result_types(op),
         writes=bool(op.written),
-        aliases=f"{{{names(f'{i}: {op.tensors.index(t)}' for i, t in enumerate(op.written))}}}",
-        first_written=op.tensors.index(op.written[0]) if op.written else -1,
+        aliases=f"{{{names(f'{i}: {place}' for i, place in enumerate(facts.written_places(op)))}}}",
+        first_written=next(iter(facts.written_places(op)), -1),
     )
 
 
@@ -518,6 +522,7 @@ def _expected(attribute: Attribute, added: Mapping[str, str]) -> str:
 
 
 class ConverterTest(TypedDict):
+    writes: bool
     import_name: str
     package: str
     model_parameters: str
@@ -527,6 +532,7 @@ class ConverterTest(TypedDict):
 
 def converter_test(op: Op) -> ConverterTest:
     return ConverterTest(
+        writes=bool(op.written),
         import_name=op.names.import_name,
         package=op.names.package,
         model_parameters=_model_parameters(op),
