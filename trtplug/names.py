@@ -46,7 +46,7 @@ RESERVED = frozenset(
     {
         *("ctx", "exprBuilder", "expr_builder", "inputs", "outputs", "self", "stream", "workspace"),
         *("cp", "kernel", "math", "np", "numpy", "onnx", "onnxscript", "os", "tl", "torch", "triton", "trt", "typing"),
-        *("ValueError", "floats", "replace", "repr", "result", "super"),
+        *("RuntimeError", "ValueError", "floats", "replace", "repr", "result", "super"),
         *("grid", "launch", "num_ctas", "num_stages", "num_warps", "op", "shapes", "warmup"),
         *("args", "arguments", "builder", "check", "device", "dtypes", "get_trt_tensor", "kwargs", "plugin", "pytree"),
         *("read", "unknown", "values", "write", "AttrFloat32s", "Any", "CONSTEXPRS", "Callable", "DTYPES", "Dim"),
@@ -81,6 +81,7 @@ _BESIDE_KERNEL = frozenset(
     {
         *(
             "cached_property",
+            "copies",
             "dataclass",
             "lru_cache",
             "prepare",
@@ -102,7 +103,7 @@ _BESIDE_KERNEL = frozenset(
 _BESIDE_OP = frozenset(
     {
         *("by_hand", "bytes", "ctypes", "dict", "enumerate", "exported", "getattr", "has", "helper", "pytest"),
-        *("reference", "register_schema"),
+        *("reference", "register_schema", "write_in_place"),
     }
 )
 

@@ -272,8 +272,9 @@ def _dtypes(
 def _unsupported(argument: Argument) -> str | None:
     kind = argument.type
     if kind.alias and kind.alias.endswith("!"):
-        return _unsupported_writing(argument)
-    if kind.alias:
+        if problem := _unsupported_writing(argument):
+            return problem
+    elif kind.alias:
         return f"'{argument.name}' is '{kind}', of which torch expects a view to be returned; write Tensor"
     if kind.base is Base.TENSOR and argument.keyword_only:
         return (
@@ -311,12 +312,14 @@ def _writing(located: Located, schema: Schema, arguments: tuple[Tensor | Attribu
         name, at = tensor.name, tensor.argument.offset
         other = letters.setdefault(tensor.argument.type.alias, name)
         if other != name:
-            message = f"'{other}' and '{name}' have the letter of one alias, as if they shared memory; give each its own"
+            message = (
+                f"'{other}' and '{name}' have the letter of one alias, as if they shared memory; give each its own"
+            )
             located.problem(message, "schema", offset=at)
         if any(dtype.name == "bool" for dtype in tensor.dtypes):
             why = "is int8 inside TensorRT, behind a cast, so that nothing would be written in place"
             located.problem(f"'{name}' is written to and may be bool, which {why}; make it int8", "schema", offset=at)
-        if located.all_understood and name not in given:
+        if located.all_understood and name not in given and not _unsupported(tensor.argument):
             message = f"no kernel parameter is given '{name}', which the op writes to; add PARAMETER: {name}"
             located.problem(message, "launch", 0, "args", key=True)
     if written and located.form.sizes:

@@ -83,7 +83,8 @@ def torch_op(op: Op) -> TorchOp:
         call=spelling.call(op),
         outputs=names(output.name for output in op.outputs),
         dense=tuple(
-            f"{inside.get(t.name, t.name)} = {t.name}.contiguous()" + f" if {t.name} is not None else None" * t.optional for t in op.tensors
+            f"{inside.get(t.name, t.name)} = {t.name}.contiguous()" + f" if {t.name} is not None else None" * t.optional
+            for t in op.tensors
         ),
         first=first,
         prepare=prepare_arguments(op, hashable),
