@@ -313,7 +313,8 @@ class Form:
         default=(), description='conditions on the arguments, each [condition, "what a caller sees when it fails"]'
     )
     outputs: Mapping[str, OutputForm] = Field(
-        description="output: what it is, in the order of the schema, such as y: {dtype: x.dtype, shape: x.shape}"
+        default_factory=dict,
+        description="output: what it is, in the order of the schema, such as y: {dtype: x.dtype, shape: x.shape}",
     )
     sizes: Mapping[str, SizeForm] = Field(
         default_factory=dict,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from trtplug.dtypes import Dtype
-from trtplug.expr import Expr
-from trtplug.names import Names
+from trtplug.expr import DIMS, DTYPE, Expr, Property
+from trtplug.names import Names, new_value
 from trtplug.torch_schema import Argument, Base
 
 AttributeValue: TypeAlias = "int | float | bool | str | tuple[int | float | bool | str, ...] | None"
@@ -33,6 +33,11 @@ class Tensor(NamedTuple):
     @property
     def optional(self) -> bool:
         return self.argument.type.optional
+
+    @property
+    def written(self) -> bool:
+        """Whether kernels write to it, as `Tensor(a!)` says."""
+        return (self.argument.type.alias or "").endswith("!")
 
 
 class Attribute(NamedTuple):
@@ -213,6 +218,22 @@ class Op(NamedTuple):
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         return tuple(argument for argument in self.arguments if isinstance(argument, Attribute))
+
+    @property
+    def written(self) -> tuple[Tensor, ...]:
+        """The arguments that kernels write to."""
+        return tuple(tensor for tensor in self.tensors if tensor.written)
+
+    @property
+    def results(self) -> tuple[Output, ...]:
+        """What the plugin, the node and the functional variant give: new values of what is written to, then outputs."""
+        return (*map(_new_value, self.written), *self.outputs)
+
+
+def _new_value(tensor: Tensor) -> Output:
+    """A tensor once it has been written to, which leaves its shape and dtype as they are."""
+    dtype, shape = (Property(kind, tensor.name, what) for kind, what in ((DTYPE, "dtype"), (DIMS, "shape")))
+    return Output(new_value(tensor.name), dtype, shape)
 
 
 class Package(NamedTuple):

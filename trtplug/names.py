@@ -46,7 +46,7 @@ RESERVED = frozenset(
     {
         *("ctx", "exprBuilder", "expr_builder", "inputs", "outputs", "self", "stream", "workspace"),
         *("cp", "kernel", "math", "np", "numpy", "onnx", "onnxscript", "os", "tl", "torch", "triton", "trt", "typing"),
-        *("ValueError", "floats", "replace", "repr", "result", "super"),
+        *("RuntimeError", "ValueError", "floats", "replace", "repr", "result", "super"),
         *("grid", "launch", "num_ctas", "num_stages", "num_warps", "op", "shapes", "warmup"),
         *("args", "arguments", "builder", "check", "device", "dtypes", "get_trt_tensor", "kwargs", "plugin", "pytree"),
         *("read", "unknown", "values", "write", "AttrFloat32s", "Any", "CONSTEXPRS", "Callable", "DTYPES", "Dim"),
@@ -81,6 +81,7 @@ _BESIDE_KERNEL = frozenset(
     {
         *(
             "cached_property",
+            "copies",
             "dataclass",
             "lru_cache",
             "prepare",
@@ -102,7 +103,7 @@ _BESIDE_KERNEL = frozenset(
 _BESIDE_OP = frozenset(
     {
         *("by_hand", "bytes", "ctypes", "dict", "enumerate", "exported", "getattr", "has", "helper", "pytest"),
-        *("reference", "register_schema"),
+        *("reference", "register_schema", "write_in_place"),
     }
 )
 
@@ -126,6 +127,10 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:[.][a-z0-9]+)*)?")
 
 
+# What a plugin and a node keep of an op that writes to its arguments: whether outputs are aliases of inputs.
+ALIASED = "aliased"
+
+
 class Names(NamedTuple):
     """What one op is called, everywhere."""
 
@@ -141,6 +146,11 @@ class Names(NamedTuple):
     def qualified(self) -> str:
         """Torch's name of the op."""
         return f"{self.namespace}::{self.op}"
+
+    @property
+    def functional(self) -> str:
+        """The variant of an op that writes to arguments which returns their new values instead."""
+        return f"{self.op}_functional"
 
     @property
     def package(self) -> str:
@@ -187,6 +197,16 @@ def derive(name: str, namespace: str, distribution: str | None = None, import_na
 def presence(tensor: str) -> str:
     """What an optional tensor's presence is called in a plugin, its fields and the ONNX node."""
     return f"has_{tensor}"
+
+
+def new_value(tensor: str) -> str:
+    """What a tensor that an op writes to is called once it has been written to, as an output of its own."""
+    return f"new_{tensor}"
+
+
+def dense(tensor: str) -> str:
+    """What the dense tensor is called that kernels write in place of one that may be strided."""
+    return f"dense_{tensor}"
 
 
 def of_tensors(tensors: Iterable[str]) -> tuple[str, ...]:

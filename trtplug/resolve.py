@@ -34,7 +34,7 @@ from trtplug.expr import (
 )
 from trtplug.forms import InputForm, KernelForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Body, Check, Op, Output, Profile, Size, SourceFile, Tensor
+from trtplug.model import Attribute, Body, Check, Launch, Op, Output, Profile, Size, SourceFile, Tensor
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
@@ -92,7 +92,12 @@ def _op(located: Located) -> Op | None:
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
     ready = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else None
     if body is Body.TRITON:
+        _writing(located, schema, arguments, started)
         _no_idle_arguments(located, arguments)
+    for tensor in (argument for argument in arguments if isinstance(argument, Tensor) and argument.written):
+        if body is Body.TORCH:
+            message = f"'{tensor.name}' is written to, which takes a kernel; return a new tensor"
+            located.problem(message, "schema", offset=tensor.argument.offset)
     # What follows is of the tests, and uses no argument up.
     arguments = _with_ranges(located, arguments, scope)
     profiles = _profiles(located, arguments, scope)
@@ -171,6 +176,8 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
     """Every name of a spec becomes a variable of one generated function, so each may mean one thing."""
     form = located.form
     tensors = [*(a.name for a in arguments if isinstance(a, Tensor)), *form.outputs, *form.workspace]
+    written = [a.name for a in arguments if isinstance(a, Tensor) and a.written]
+    tensors += map(names.new_value, written)
     meanings = dict.fromkeys(names.of_tensors(tensors), "carries the shape or dtype of a tensor in generated code")
     meanings |= {
         names.presence(a.name): f"says whether {a.name} is given"
@@ -182,6 +189,11 @@ def _unique_names(located: Located, arguments: tuple[Tensor | Attribute, ...]) -
         for a in arguments
         if isinstance(a, Attribute) and a.base is Base.SYMINT
     }
+    meanings |= {names.new_value(name): f"is what {name} becomes" for name in written}
+    meanings |= {names.dense(name): f"is the dense form of {name}" for name in written}
+    if written:
+        meanings[names.ALIASED] = "says whether a plugin writes in place"
+        meanings[f"{form.name}_functional"] = "is the variant of the op that writes to no argument"
     for argument in arguments:
         if argument.name in meanings:
             message = f"'{argument.name}' {meanings[argument.name]}; choose another name"
@@ -297,9 +309,9 @@ def _dtypes(
 def _unsupported(argument: Argument) -> str | None:
     kind = argument.type
     if kind.alias and kind.alias.endswith("!"):
-        why = "torch's exporters drop what an op writes to, so that no engine would hold it"
-        return f"'{argument.name}' is written to; {why}: return a new tensor instead"
-    if kind.alias:
+        if problem := _unsupported_writing(argument):
+            return problem
+    elif kind.alias:
         return f"'{argument.name}' is '{kind}', of which torch expects a view to be returned; write Tensor"
     if kind.base is Base.TENSOR and argument.keyword_only:
         return (
@@ -314,6 +326,42 @@ def _unsupported(argument: Argument) -> str | None:
             f"'{argument.name}' may be None and has another default; a plugin leaves out what is None, so write =None"
         )
     return None
+
+
+def _unsupported_writing(argument: Argument) -> str | None:
+    name, kind = argument.name, argument.type
+    if kind.optional:
+        return f"'{name}' is written to and may be None, when there is nothing to alias with an output; write Tensor"
+    if "|" in (kind.alias or ""):
+        return f"'{name}' is '{kind}', but a plugin's output is the alias of one input; give it one letter, as in (a!)"
+    return None
+
+
+def _writing(located: Located, schema: Schema, arguments: tuple[Tensor | Attribute, ...], launched: Launch) -> None:
+    """Adds a problem for each argument that cannot be written to, or is not, though the schema says so."""
+    written = [argument for argument in arguments if isinstance(argument, Tensor) and argument.written]
+    if not (schema.returns or written):
+        located.problem("the op returns nothing and writes to nothing; return a Tensor", "schema")
+    read = [p.value for kernel in launched.kernels for p in kernel.parameters if p.value]
+    given = {value.name for value in read if isinstance(value, Value)}
+    letters: dict[str | None, str] = {}
+    for tensor in written:
+        name, at = tensor.name, tensor.argument.offset
+        other = letters.setdefault(tensor.argument.type.alias, name)
+        if other != name:
+            message = (
+                f"'{other}' and '{name}' have the letter of one alias, as if they shared memory; give each its own"
+            )
+            located.problem(message, "schema", offset=at)
+        if any(dtype.name == "bool" for dtype in tensor.dtypes):
+            why = "is int8 inside TensorRT, behind a cast, so that nothing would be written in place"
+            located.problem(f"'{name}' is written to and may be bool, which {why}; make it int8", "schema", offset=at)
+        if located.all_understood and name not in given and not _unsupported(tensor.argument):
+            message = f"no kernel parameter is given '{name}', which the op writes to; add PARAMETER: {name}"
+            located.problem(message, "launch", 0, "args", key=True)
+    if written and located.form.sizes:
+        message = "an op that writes to its arguments finds out no sizes; return new tensors, or fixed sizes"
+        located.problem(message, "sizes", key=True)
 
 
 def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:

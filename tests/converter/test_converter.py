@@ -19,7 +19,10 @@ from trtplug import resolve, spec
 from trtplug.model import Op
 
 ROOT = Path(__file__).parents[2]
-SPECS = (ROOT / "specs" / "circ_pad.yaml", ROOT / "tests" / "specs" / "kinds.yaml")
+SPECS = (
+    ROOT / "specs" / "circ_pad.yaml",
+    *(ROOT / "tests" / "specs" / f"{name}.yaml" for name in ("kinds", "accumulate")),
+)
 
 # CI says that it has installed it, so that a missing one fails there.
 if importlib.util.find_spec("torch_tensorrt") is None and os.environ.get("TRTPLUG_REQUIRE") != "torch_tensorrt":
@@ -102,17 +105,21 @@ def test_engine_holds_the_plugin_for_every_dtype(op: Op, bridged: Results) -> No
         assert "error" not in result, f"{dtypes}: {result['error']}"
         assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)], dtypes
         assert attributes(result) == result["given"], dtypes
-        assert result["layers"].count("PLUGIN_V3") == len(op.outputs), dtypes
-        assert len(result["layers"]) > len(op.outputs), f"{dtypes}: the plugin stands alone"
+        assert result["layers"].count("PLUGIN_V3") == len(op.results), dtypes
+        assert len(result["layers"]) > len(op.results), f"{dtypes}: the plugin stands alone"
         assert result["names_plugin"], f"{dtypes}: the engine does not name the plugin"
         assert any(-1 in shape for shape in result["inputs"]), f"{dtypes}: the sizes became static"
 
 
-@pytest.mark.parametrize("model", ["keywords", "cases", "constants", "parameters"])
+@pytest.mark.parametrize("model", ["keywords", "cases", "constants", "parameters", "writing"])
 def test_arguments_are_bound_wherever_the_graph_has_them(op: Op, bridged: Results, model: str) -> None:
     for result in all_of(bridged, model):
         assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)]
         assert attributes(result) == result["given"]
+
+
+def test_an_op_that_writes_is_its_functional_variant_in_an_engine(op: Op, bridged: Results) -> None:
+    assert len(all_of(bridged, "writing")) == bool(op.written)
 
 
 def test_every_case_is_taken_through(op: Op, bridged: Results) -> None:
@@ -146,7 +153,7 @@ def test_values_are_unchanged_in_a_process_that_loads_the_engine(
 def test_two_calls_in_one_network_keep_their_attributes(op: Op, bridged: Results) -> None:
     result = only(bridged, "two_calls")
     assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)] * 2
-    assert result["layers"].count("PLUGIN_V3") == 2 * len(op.outputs)
+    assert result["layers"].count("PLUGIN_V3") == 2 * len(op.results)
     first, second = attributes(result)
     assert first != second
     assert [first, second] == result["given"]

@@ -51,7 +51,9 @@ class Package:
         (self.name,) = (path.parent.name for path in folder.glob("src/*/plugin.py"))
         sys.path.insert(0, str(folder / "src"))
         self.calls: Any = importlib.import_module(f"{_as_package(folder / 'tests')}.calls")
-        self.op = self.calls.OP.default
+        # What an exported graph holds of an op that writes to its arguments.
+        self.functional = hasattr(self.calls, "FUNCTIONAL")
+        self.op = (self.calls.FUNCTIONAL if self.functional else self.calls.OP).default
         self.parameters = [argument.name for argument in self.op._schema.arguments]
         self.positional = [argument.name for argument in self.op._schema.arguments if not argument.kwarg_only]
         self.outputs = len(self.op._schema.returns)
@@ -63,7 +65,8 @@ class Package:
     def attributes(self, call: dict[str, Any]) -> str:
         """What a plugin of this call keeps."""
         kept = {name: value for name, value in call.items() if name not in self.calls.TENSORS}
-        return repr(_immutable(kept) | {f"has_{name}": call[name] is not None for name in self.optional})
+        kept = _immutable(kept) | {f"has_{name}": call[name] is not None for name in self.optional}
+        return repr(kept | ({"aliased": False} if self.functional else {}))
 
     def after(self, call: dict[str, Any]) -> list[Any]:
         """For each output an operator that TensorRT knows and that takes it."""
@@ -121,6 +124,7 @@ class Model(torch.nn.Module):
         parameters: Sequence[str] = (),
     ) -> None:
         super().__init__()
+        self.package = package
         self.op = package.op
         self.attributes = package.attributes(call)
         self.after = package.after(call)
@@ -242,7 +246,7 @@ class Bench:
         )
 
     def _attributes(self, plugin: Any) -> dict[str, Any]:
-        names = [*self.package.parameters, *(f"has_{name}" for name in self.package.optional)]
+        names = [*self.package.parameters, *(f"has_{name}" for name in self.package.optional), "aliased"]
         return {name: getattr(plugin, name) for name in names if name in vars(plugin)}
 
 
@@ -312,6 +316,24 @@ def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
     second = next(call for call in (package.call(case, dtypes) for case in package.calls.CASES) if _differ(first, call))
     model = Two(Model(package, first), Model(package, second))
     return bench.compile(model, [first, second], plugins=2, dynamic=False)
+
+
+class Writing(Model):
+    """Calls an op that writes to its arguments, as a user's model does."""
+
+    def forward(self, a: Tensor = None, b: Tensor = None, c: Tensor = None) -> Any:
+        calls = self.package.calls
+        given = {**self.fixed, **dict(zip(self.names, (a, b, c), strict=False))}
+        call = [given[name] for name in self.positional], {name: given[name] for name in self.keywords}
+        written = calls.results([given[name] for name in self.package.parameters], calls.OP(*call[0], **call[1]))
+        return tuple(op(output, **more) for (op, more), output in zip(self.after, written, strict=True))
+
+
+def writing(bench: Bench, dtypes: Dtypes) -> Built | None:
+    """The op itself where it writes to its arguments, dynamic sizes."""
+    package = bench.package
+    call = package.call(package.calls.USUAL, dtypes)
+    return bench.compile(Writing(package, call), [call], plugins=1, dynamic=True) if package.functional else None
 
 
 def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
@@ -385,6 +407,7 @@ MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (
     constants,
     parameters,
     two_calls,
+    writing,
     coverage,
     declined,
 )

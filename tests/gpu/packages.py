@@ -44,7 +44,7 @@ class Installed:
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONFAULTHANDLER": "1",
             "TRITON_CACHE_DIR": str(self.work / "triton"),
-            "BRIDGED_OUTPUTS": str(len(self.op.outputs)),
+            "BRIDGED_OUTPUTS": str(len(self.op.results)),
         }
         return self.processes.run([sys.executable, *arguments], folder, variables)
 
@@ -106,7 +106,7 @@ def _unfit(op: Op, test: str) -> str:
     """Why the bridge into TensorRT-RTX's networks cannot hold an op, if a test needs it to."""
     if test in IN_ENGINES and len(op.tensors) > _MOST_INPUTS:
         return f"the bridge into TensorRT-RTX's networks takes {_MOST_INPUTS} inputs, not {len(op.tensors)}"
-    if test in IN_ENGINES and len(op.outputs) > 1 and facts.open_outputs(op):
+    if test in IN_ENGINES and len(op.results) > 1 and facts.open_outputs(op):
         return "the bridge into TensorRT-RTX's networks tells a plugin the shape of one output alone"
     if test == "converter" and op.sizes:
         return "the bridge into TensorRT-RTX's networks takes no sizes that a plugin finds out"

@@ -174,10 +174,39 @@ _IN_TORCH: dict[str, Change] = {
     "order of the reference's tensors": Change("_launch.py", "lambda x, weight:", "lambda weight, x:", "parity"),
     "attributes of the reference": Change("_launch.py", "list(axes), scale)", "list(axes), 1.0)", "parity"),
 }
-
+_WRITING: dict[str, Change] = {
+    "alias of another input": Change("plugin.py", "(1, -1)[output]", "(0, -1)[output]", "plugin"),
+    "alias that nobody asked for": Change("plugin.py", "[output] if self.aliased else -1", "[output]", "plugin"),
+    "alias is not cloned": Change("plugin.py", "aliased=self.aliased", "aliased=False", "plugin"),
+    "new value without the old one": Change("plugin.py", "if new_total != total:", "if False:", "plugin"),
+    "copy in its own place": Change("plugin.py", "if new_total != total:", "if True:", "plugin"),
+    "copy on another stream": Change("plugin.py", "new_total, stream=stream)", "new_total, stream=0)", "plugin"),
+    "copy the other way": Change(
+        "plugin.py", "_copies.start(total, new_total", "_copies.start(new_total, total", "plugin"
+    ),
+    "copy compiles in enqueue": Change("plugin.py", "            copies.warm()\n", "", "plugin"),
+    "copy ends early": Change("_launch.py", "-(-count // block)", "count // block", "plugin"),
+    "input is written to": Change("plugin.py", "start(x, new_total, weight", "start(x, total, weight", "plugin"),
+    "functional variant writes": Change(
+        "op.py", "total.clone(memory_format=torch.contiguous_format)", "total", "parity"
+    ),
+    "strided tensor keeps its value": Change("op.py", "    total.copy_(dense_total)\n", "", "parity"),
+    "export of the op that writes": Change("op.py", "if not torch.compiler.is_exporting()", "if True", "opcheck"),
+    "new value is dropped": Change("op.py", "    total.copy_(new_total)\n", "", "opcheck"),
+    "node that does not write in place": Change(
+        "onnx.py", 'AttrInt64("aliased", 1)', 'AttrInt64("aliased", 0)', "onnx"
+    ),
+    "constant is written to": Change("onnx.py", "if value not in writable:", "if False:", "onnx"),
+}
 OTHERS: dict[str, tuple[str, Change]] = {
     name: (spec, change)
-    for spec, changes in (("kinds", _OPTIONAL), ("pipeline", _STEPS), ("tuned", _TUNED), ("center_rows", _IN_TORCH))
+    for spec, changes in (
+        ("kinds", _OPTIONAL),
+        ("pipeline", _STEPS),
+        ("tuned", _TUNED),
+        ("center_rows", _IN_TORCH),
+        ("accumulate", _WRITING),
+    )
     for name, change in changes.items()
 }
 

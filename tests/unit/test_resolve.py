@@ -113,7 +113,7 @@ def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: Path) ->
     own = {argument.name for argument in op.arguments} | {*tensors, *names.of_tensors(tensors)}
     of_launch = {let.name for let in launch.lets} | {p.name for kernel in launch.kernels for p in kernel.constexprs}
     arguments = own
-    derived = {*kernels, op.names.op, op.names.plugin_class}
+    derived = {*kernels, op.names.op, op.names.functional, op.names.plugin_class}
     skipped = {"_kernel.py", "_reference.py", "_dims.py", "reference_file.py", *(helper.name for helper in op.helpers)}
     problems = []
     for file, content in render.render(op).items():

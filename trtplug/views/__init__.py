@@ -74,7 +74,7 @@ REGISTERED: OfOp = MappingProxyType(
         "{source}/converter.py": ("src/converter_registered.py.jinja", registered.converter),
         "{source}/onnx.py": ("src/onnx_registered.py.jinja", registered.onnx),
         "{tests}/test_plugin.py": ("tests/test_plugin_registered.py.jinja", registered.plugin_test),
-        "{tests}/test_onnx.py": ("tests/test_onnx_registered.py.jinja", registered.onnx_test),
+        "{tests}/test_onnx.py": ("tests/test_onnx_registered.py.jinja", proof.onnx_test),
     }
 )
 

@@ -11,6 +11,7 @@ from trtplug.views.spelling import names
 
 class Converter(TypedDict):
     op: str
+    target: str
     shared: str
     namespace: str
     plugin_class: str
@@ -29,13 +30,14 @@ class Converter(TypedDict):
 
 
 def converter(op: Op) -> Converter:
-    presence = facts.presence_values(op)
+    added = facts.added_values(op)
     outputs = [
         f"_cast(ctx, layer.get_output({i}), trt.DataType.BOOL)" if _returns_bool(op, i) else f"layer.get_output({i})"
-        for i in range(len(op.outputs))
+        for i in range(len(op.results))
     ]
     return Converter(
         op=op.names.op,
+        target=op.names.functional if op.written else op.names.op,
         shared=op.names.shared,
         namespace=op.names.namespace,
         plugin_class=op.names.plugin_class,
@@ -46,18 +48,18 @@ def converter(op: Op) -> Converter:
         single_argument=len(op.arguments) == 1,
         bound_attributes=names(a.name if isinstance(a, Attribute) else f"_{a.name}" for a in op.arguments),
         plugin_arguments=names(
-            f"{a.name}={presence.get(a.name) or spelling.keep(a, a.name)}" for a in facts.plugin_attributes(op)
+            f"{a.name}={added.get(a.name) or spelling.keep(a, a.name)}" for a in facts.plugin_attributes(op)
         ),
         inputs=tuple(_input(t) for t in op.tensors),
         sizes=bool(op.sizes),
         optional=any(t.optional for t in op.tensors),
-        bools=any(map(facts.is_bool, op.tensors)) or any(_returns_bool(op, i) for i in range(len(op.outputs))),
+        bools=any(map(facts.is_bool, op.tensors)) or any(_returns_bool(op, i) for i in range(len(op.results))),
         result=outputs[0] if len(outputs) == 1 else f"({names(outputs)})",
     )
 
 
 def _returns_bool(op: Op, i: int) -> bool:
-    return any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, op.outputs[i]))
+    return any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, op.results[i]))
 
 
 def _input(tensor: Tensor) -> str:

@@ -8,7 +8,7 @@ from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
 from trtplug.model import Attribute, Body, Op, Output, Tensor
-from trtplug.torch_schema import Argument, ArgumentType, Base
+from trtplug.torch_schema import Argument, ArgumentType, Base, Default
 from trtplug.trial import dtype_rows
 from trtplug.views import spelling
 from trtplug.views.spelling import SYMBOLIC
@@ -153,11 +153,12 @@ def float_names(op: Op) -> tuple[str, ...]:
 
 
 def plugin_attributes(op: Op) -> tuple[Attribute, ...]:
-    """What a plugin and an ONNX node keep: the attributes of the op, and which of the optional tensors are given."""
+    """What a plugin and an ONNX node keep: attributes of the op, which optional tensors are given, if it is aliased."""
     given = ArgumentType(Base.BOOL)
     presences = [Attribute(Argument(names.presence(t.name), given, False, None, 0)) for t in op.tensors if t.optional]
+    aliased = [Attribute(Argument(names.ALIASED, given, False, Default(False), 0))] if op.written else []
     sizes = open_sizes(op)
-    return (*(_or_none(a) if a in sizes else a for a in op.attributes), *presences)
+    return (*(_or_none(a) if a in sizes else a for a in op.attributes), *presences, *aliased)
 
 
 def _or_none(attribute: Attribute) -> Attribute:
@@ -166,9 +167,15 @@ def _or_none(attribute: Attribute) -> Attribute:
     return attribute._replace(argument=argument._replace(type=argument.type._replace(optional=True), default=None))
 
 
-def presence_values(op: Op) -> dict[str, str]:
-    """How a function with the arguments of the op finds the attributes that the op does not have."""
-    return {names.presence(t.name): f"{t.name} is not None" for t in op.tensors if t.optional}
+def written_places(op: Op) -> tuple[int, ...]:
+    """The places of what the op writes to among the inputs of the plugin."""
+    return tuple(i for i, tensor in enumerate(op.tensors) if tensor.written)
+
+
+def added_values(op: Op, place: str = "") -> dict[str, str]:
+    """The values of the attributes that the op itself does not have; its arguments are found at a place."""
+    presences = {names.presence(t.name): f"{place}{t.name} is not None" for t in op.tensors if t.optional}
+    return presences | ({names.ALIASED: "False"} if op.written else {})
 
 
 def reads_buffer(op: Op, value: Expr) -> bool:

@@ -18,6 +18,7 @@ class Launch(TypedDict):
     first_kernel: str
     optional: bool
     scratch: bool
+    writes: bool
     zeros: bool
     heuristics: bool
     tuned: bool
@@ -74,6 +75,7 @@ def launch(op: Op) -> Launch:
         first_kernel=jit(plan.kernels[0]),
         optional=any(tensor.optional for tensor in op.tensors),
         scratch=bool(scratch),
+        writes=bool(op.written),
         zeros=bool(zeros),
         heuristics=any(kernel.heuristics for kernel in plan.kernels),
         tuned=tuned,

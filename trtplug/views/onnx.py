@@ -20,6 +20,10 @@ class OnnxAttribute(TypedDict):
 
 class Onnx(TypedDict):
     op: str
+    target: str
+    writes: bool
+    places: str
+    written_count: int
     namespace: str
     inputs: str
     outputs: str
@@ -53,7 +57,7 @@ _CAST = "opset18.Cast({0}, to=TensorProto.{1})"
 
 def onnx(op: Op) -> Onnx:
     attributes = facts.plugin_attributes(op)
-    presence = facts.presence_values(op)
+    added = facts.added_values(op)
     optional = [t for t in op.tensors if t.optional]
     sizes = [a.name for a in facts.open_sizes(op)]
     constraints = [_constraint(f"T_{t.name}", t.dtypes, t.name) for t in op.tensors if not t.optional]
@@ -66,22 +70,26 @@ def onnx(op: Op) -> Onnx:
         constraints.append(_constraint(f"T_{tensor.name}", dtypes, " or ".join(t.name for t in here)))
     constraints += [
         _constraint(f"T_{output.name}", facts.possible_dtypes(op, output), output.name)
-        for output in op.outputs
+        for output in op.results
         if _input_of(output) is None and not isinstance(output.dtype, Dtype)
     ]
-    bools = [any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, output)) for output in op.outputs]
-    results = [output.name for output in op.outputs]
+    bools = [any(dtype.name == "bool" for dtype in facts.possible_dtypes(op, output)) for output in op.results]
+    results = [output.name for output in op.results]
     sizes_found = [f"_{size.name}" for size in op.sizes]
     returned = [_CAST.format(name, "BOOL") if is_bool else name for name, is_bool in zip(results, bools, strict=True)]
     given = names(t.name for t in op.tensors)
     bases = {a.base for a in attributes if a.name not in sizes}
     return Onnx(
         op=op.names.op,
+        target=op.names.functional if op.written else op.names.op,
+        writes=bool(op.written),
+        places=spelling.row(map(str, facts.written_places(op))),
+        written_count=len(op.written),
         namespace=op.names.namespace,
         inputs=names([*map(_parameter, op.tensors), *map(_size_parameter, sizes)]),
         outputs=names(
             [
-                *(f'OpSchema.FormalParameter("{o.name}", {_output_type(o)})' for o in op.outputs),
+                *(f'OpSchema.FormalParameter("{o.name}", {_output_type(o)})' for o in op.results),
                 *(f'OpSchema.FormalParameter("{size.name}", "tensor(int64)")' for size in op.sizes),
             ]
         ),
@@ -95,7 +103,7 @@ def onnx(op: Op) -> Onnx:
         signature=spelling.signature(op, tensor=lambda _: "Any", attribute=_as_exported),
         casts=tuple(line for t in op.tensors if facts.is_bool(t) for line in _cast_lines(t)),
         values=tuple(
-            f'"{a.name}": {presence_value(presence.get(a.name)) or onnx_value(a, a.name)}'
+            f'"{a.name}": {added_value(added.get(a.name)) or onnx_value(a, a.name)}'
             for a in attributes
             if not a.optional
         ),
@@ -130,7 +138,7 @@ def _is_given(attribute: Attribute) -> str:
 
 def _inferred(op: Op) -> tuple[str, ...]:
     """The lines of an inference function, which is needed where an attribute decides the type of an output."""
-    needed = {name for output in op.outputs for name in facts.dtype_needs(op, output)}
+    needed = {name for output in op.results for name in facts.dtype_needs(op, output)}
     attributes = [a for a in op.attributes if a.name in needed]
     if not attributes:
         return ()
@@ -144,14 +152,15 @@ def _inferred(op: Op) -> tuple[str, ...]:
         if a.optional:
             read = f'{read} if context.get_attribute("{a.name}") else None'
         lines.append(f"{a.name} = {read}")
-    for i, output in enumerate(op.outputs):
+    for i, output in enumerate(op.results):
         dtype = facts.dtype_call(op, output)
         lines.append(f"context.set_output_type({i}, make_tensor_type_proto(_ELEMENTS[{dtype}], None))")
     return tuple(lines)
 
 
-def presence_value(condition: str | None) -> str:
-    return f"int({condition})" if condition else ""
+def added_value(condition: str | None) -> str:
+    """The value in the node of an attribute that the op itself does not have."""
+    return "0" if condition == "False" else f"int({condition})" if condition else ""
 
 
 def _cast_lines(tensor: Tensor) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypedDict
 
 from trtplug.expr import Expr
 from trtplug.model import Attribute, Op, Size, Tensor
+from trtplug.names import new_value
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
 from trtplug.views.launching import prepare_arguments, prepare_call
@@ -29,6 +30,14 @@ class Plugin(TypedDict):
     summary: str
     plugin_class: str
     creator_class: str
+    writes: bool
+    aliases: str
+    sources: str
+    targets: str
+    copied: str
+    moved: str
+    output_targets: str
+    buffers: str
     optional: bool
     present: str
     own_combinations: bool
@@ -92,11 +101,11 @@ def plugin(op: Op) -> Plugin:
     optional = any(tensor.optional for tensor in op.tensors)
     of_attributes = any(n in own for o in op.outputs for n in facts.dtype_needs(op, o))
     row = names(f"{t.name}_dtype" for t in op.tensors)
-    output_dtypes = [facts.dtype_call(op, output) for output in op.outputs]
+    output_dtypes = [facts.dtype_call(op, output) for output in op.results]
     combination = names([row, *output_dtypes, *["torch.int64"] * len(op.sizes)])
     # That a tensor is bool, TensorRT's type of it does not tell.
     bools = {f"{t.name}_dtype" for t in op.tensors if facts.is_bool(t) and not t.optional}
-    needed_dtypes = [n for o in op.outputs for n in facts.dtype_needs(op, o) if n not in bools]
+    needed_dtypes = [n for o in op.results for n in facts.dtype_needs(op, o) if n not in bools]
     field_sets, wrong_fields = _field_sets(attributes)
     return Plugin(
         op=op.names.op,
@@ -104,6 +113,16 @@ def plugin(op: Op) -> Plugin:
         summary=spelling.in_docstring(op.summary),
         plugin_class=op.names.plugin_class,
         creator_class=op.names.creator_class,
+        writes=bool(op.written),
+        aliases=_aliases(op),
+        sources=names(t.name for t in op.written),
+        targets=names(new_value(t.name) for t in op.written),
+        copied=names(f"({described[f'{t.name}_dtype']}, {described[f'{t.name}_shape']})" for t in op.written),
+        moved=_moved(op) if op.written else "",
+        output_targets=_targets(o.name for o in op.results),
+        buffers=names(
+            [*(new_value(t.name) if t.written else t.name for t in op.tensors), *(o.name for o in op.outputs)]
+        ),
         optional=optional,
         present=spelling.row(f"has_{t.name}" if t.optional else "True" for t in op.tensors),
         own_combinations=optional or of_attributes,
@@ -111,11 +130,11 @@ def plugin(op: Op) -> Plugin:
         dtype_row=row + ("," if len(op.tensors) == 1 else ""),
         init_parameters="".join(f", {a.name}: {spelling.kept(a)}" for a in attributes),
         texts=tuple(Text(name=a.name, holds_nul=_holds_nul(a)) for a in attributes if a.base is Base.STR),
-        num_outputs=len(op.outputs) + len(op.sizes),
+        num_outputs=len(op.results) + len(op.sizes),
         sizes=tuple(
             f"{size.name} = Dim(builder.declare_size_tensor({i}, {_bound(op, size, 'typical')}, "
             f"{_bound(op, size, 'most')}), builder)"
-            for i, size in enumerate(op.sizes, len(op.outputs))
+            for i, size in enumerate(op.sizes, len(op.results))
         ),
         attributes=tuple(PluginAttribute(name=a.name, field_type=_FIELDS[a.base].field) for a in attributes),
         attribute_tuple="".join(f"{a.name}, " for a in attributes).rstrip(" "),
@@ -130,7 +149,7 @@ def plugin(op: Op) -> Plugin:
         input_dtypes=_unpacked((f"{t.name}_dtype" for t in op.tensors), needed_dtypes),
         output_dtypes=names(
             f"TENSORRT_DTYPES[_shapes.{o.name}_dtype({names(typed[n] for n in facts.dtype_needs(op, o))})]"
-            for o in op.outputs
+            for o in op.results
         )
         + ", TENSORRT_DTYPES[torch.int64]" * len(op.sizes),
         input_shapes=_unpacked(
@@ -139,12 +158,12 @@ def plugin(op: Op) -> Plugin:
         ),
         output_shapes=names(
             [
-                *(f"write(_shapes.{o.name}_shape({_read_at_build(op, o.shape)}), builder)" for o in op.outputs),
+                *(f"write(_shapes.{o.name}_shape({_read_at_build(op, o.shape)}), builder)" for o in op.results),
                 *["write([], builder)"] * len(op.sizes),
             ]
         ),
-        inputs=names(t.name for t in op.tensors) + ("," if len(op.tensors) == 1 else ""),
-        outputs=_unpacked((o.name for o in op.outputs), (o.name for o in facts.open_outputs(op)))
+        inputs=_targets(t.name for t in op.tensors),
+        outputs=_unpacked((o.name for o in op.results), (o.name for o in facts.open_outputs(op)))
         if facts.open_outputs(op)
         else "",
         open_sizes=tuple(
@@ -159,6 +178,23 @@ def plugin(op: Op) -> Plugin:
         helpers=_helpers(op, attributes),
         code_files=_code_files(op),
     )
+
+
+def _aliases(op: Op) -> str:
+    """For each output the place of the input whose memory it is to share, or -1."""
+    return spelling.row(map(str, [*facts.written_places(op), *[-1] * len(op.outputs)]))
+
+
+def _moved(op: Op) -> str:
+    """The condition that a tensor that kernels write to is not where its value is."""
+    sources, targets = [t.name for t in op.written], [new_value(t.name) for t in op.written]
+    return f"{targets[0]} != {sources[0]}" if len(sources) == 1 else f"({names(targets)}) != ({names(sources)})"
+
+
+def _targets(values: Iterable[str]) -> str:
+    """The targets of an assignment from a sequence."""
+    found = list(values)
+    return f"{found[0]}," if len(found) == 1 else names(found)
 
 
 def _code_files(op: Op) -> str:
@@ -226,7 +262,7 @@ def _field_sets(attributes: tuple[Attribute, ...]) -> tuple[tuple[str, ...], str
 
 def _shapes_read(op: Op) -> Iterable[str]:
     """The shapes that the rules of output shapes read; that a tensor is given, its shape tells here."""
-    rules = [*(o.shape for o in op.outputs), *(rule for s in op.sizes for rule in (s.most, s.typical))]
+    rules = [*(o.shape for o in op.results), *(rule for s in op.sizes for rule in (s.most, s.typical))]
     return [name.replace("_dtype", "_shape") for name in spelling.needs(op, *rules)]
 
 

@@ -45,6 +45,7 @@ class PyProject(TypedDict):
     verbatim_patterns: tuple[str, ...]
     verbatim_modules: tuple[str, ...]
     kernels: bool
+    torch: str
 
 
 def pyproject(package: Package) -> PyProject:
@@ -61,6 +62,7 @@ def pyproject(package: Package) -> PyProject:
             _toml(file.removeprefix("src/").removesuffix(".py").replace("/", ".")) for file in files
         ),
         kernels=_has_kernels(package),
+        torch="2.7" if any(op.written for op in package.ops) else "2.6",  # which tells that it is exporting
     )
 
 
@@ -90,6 +92,15 @@ class ReadmeOp(TypedDict):
     body: str
 
 
+class Written(TypedDict):
+    """An op that writes to arguments."""
+
+    op: str
+    functional: str
+    tensors: str
+    module: str
+
+
 class Readme(TypedDict):
     distribution: str
     summary: str
@@ -98,6 +109,7 @@ class Readme(TypedDict):
     several: bool
     kernels: bool
     ops: tuple[ReadmeOp, ...]
+    written: tuple[Written, ...]
 
 
 def readme(package: Package) -> Readme:
@@ -109,6 +121,16 @@ def readme(package: Package) -> Readme:
         several=package.several,
         kernels=_has_kernels(package),
         ops=tuple(map(_readme_op, package.ops)),
+        written=tuple(
+            Written(
+                op=op.names.op,
+                functional=op.names.functional,
+                tensors=" and ".join(f"`{tensor.name}`" for tensor in op.written),
+                module=op.names.import_name,
+            )
+            for op in package.ops
+            if op.written
+        ),
     )
 
 

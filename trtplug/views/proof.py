@@ -42,8 +42,11 @@ class Calls(TypedDict):
     sizes: tuple[int, ...]
     op_call: str
     model_parameters: str
-    model_arguments: str
+    model_body: tuple[str, ...]
     returns: str
+    writes: bool
+    functional: str
+    written_names: str
     rules: tuple[str, ...]
 
 
@@ -76,17 +79,23 @@ def calls(op: Op) -> Calls:
         argument_values="".join(f"{_argument(a, op)}, " for a in op.arguments),
         ranged=ranged,
         random_values=_random_values(op),
-        integers=any(not d.is_float for o in op.outputs for d in facts.possible_dtypes(op, o)),
+        integers=any(not d.is_float for o in op.results for d in facts.possible_dtypes(op, o)),
         float8=_returns(op, "float8_e4m3fn"),
         sizes=tuple(
             next(i for i, o in enumerate(op.outputs) if size.name in spelling.needs(op, o.shape)) for size in op.sizes
         ),
         op_call=_op_call(op),
         model_parameters=_model_parameters(op),
-        model_arguments=spelling.call(
-            op, lambda a: a.name if isinstance(a, Tensor) else _argument(a, op).replace("case.", "self.case.")
+        model_body=_model_body(
+            op,
+            spelling.call(
+                op, lambda a: a.name if isinstance(a, Tensor) else _argument(a, op).replace("case.", "self.case.")
+            ),
         ),
-        returns=spelling.returns(op),
+        returns=spelling.result_types(op),
+        writes=bool(op.written),
+        functional=op.names.functional,
+        written_names=spelling.row(spelling.quoted(t.name) for t in op.written),
         rules=spelling.used_rules([*ends, *(size for _, size in tied)], symbolic=False),
     )
 
@@ -94,6 +103,20 @@ def calls(op: Op) -> Calls:
 def _model_parameters(op: Op) -> str:
     """Those of a model that passes the tensors on, in the order of the plugin's inputs."""
     return names(f"{t.name}: torch.Tensor" + " | None = None" * t.optional for t in op.tensors)
+
+
+def _model_body(op: Op, call: str) -> tuple[str, ...]:
+    """The lines of a model that calls the op and returns its results; what is written to, only its name tells."""
+    if not op.written:
+        return (f"result: {spelling.returns(op)} = OP({call})", "return result")
+    outputs = names(output.name for output in op.outputs)
+    returned = names([*(t.name for t in op.written), *(o.name for o in op.outputs)])
+    return (f"{outputs} = OP({call})" if outputs else f"OP({call})", f"return {returned}")
+
+
+def _own_call(op: Op) -> str:
+    """A call whose tensors may be written to, since the ones of `call` are still needed."""
+    return "copied(call)" if op.written else "call"
 
 
 def _field(argument: Tensor | Attribute) -> str:
@@ -212,6 +235,7 @@ class Parity(TypedDict):
     tied: bool
     kernels: bool
     configurations: int
+    writes: bool
 
 
 def parity(op: Op) -> Parity:
@@ -221,6 +245,7 @@ def parity(op: Op) -> Parity:
         tied=any(tensor.same_as and len(tensor.dtypes) > 1 for tensor in op.tensors),
         kernels=bool(op.launch.kernels),
         configurations=_configurations(op),
+        writes=bool(op.written),
         tensors=tuple(
             RankTest(name=a.name, position=i, wrong_ranks=_wrong_ranks(a))
             for i, a in enumerate(op.arguments)
@@ -235,6 +260,9 @@ def _wrong_ranks(tensor: Tensor) -> str:
 
 
 class Opcheck(TypedDict):
+    op: str
+    writes: bool
+    own_call: str
     opcheck_arguments: str
     opcheck_tests: str
     sizes: bool
@@ -251,6 +279,9 @@ def opcheck(op: Op) -> Opcheck:
     float8 = any(dtype.name.startswith("float8") for tensor in op.tensors for dtype in tensor.dtypes)
     rest = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
     return Opcheck(
+        op=op.names.op,
+        writes=bool(op.written),
+        own_call=_own_call(op),
         opcheck_arguments=opcheck_arguments,
         sizes=bool(op.sizes),
         opcheck_tests=f", test_utils={spelling.row(map(spelling.quoted, rest))}" if float8 else "",
@@ -275,6 +306,8 @@ class CompileKernel(TypedDict):
     argument_names: str
     single_argument: bool
     configurations: int
+    writes: bool
+    places: str
 
 
 def compile_kernel(op: Op) -> CompileKernel:
@@ -295,6 +328,8 @@ def compile_kernel(op: Op) -> CompileKernel:
         argument_names=names(a.name if a.name in used else f"_{a.name}" for a in op.arguments),
         single_argument=len(op.arguments) == 1,
         configurations=_configurations(op),
+        writes=bool(op.written),
+        places=spelling.row(map(str, facts.written_places(op))),
     )
 
 
@@ -326,6 +361,8 @@ class PluginTest(TypedDict):
     optional_tensors: bool
     scratch: bool
     tuned: bool
+    writes: bool
+    own_outputs: str
 
 
 def plugin_test(op: Op) -> PluginTest:
@@ -356,6 +393,8 @@ def plugin_test(op: Op) -> PluginTest:
         optional_tensors=any(t.optional for t in op.tensors),
         scratch=bool(op.launch.scratch),
         tuned=bool(_configurations(op)),
+        writes=bool(op.written),
+        own_outputs=f"outputs[{len(op.written)} :]" if op.written else "outputs",
     )
 
 
@@ -378,14 +417,14 @@ def _without_required(attributes: tuple[Attribute, ...]) -> str:
 
 def _make_arguments(op: Op, case: str = "case") -> str:
     """The attributes of a case, for the plugin's class."""
-    presence = {a: f"{case}.{value}" for a, value in facts.presence_values(op).items()}
-    return names(f"{a.name}={presence.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
+    added = facts.added_values(op, f"{case}.")
+    return names(f"{a.name}={added.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
 
 
 def _kept(op: Op) -> str:
     """The items of a dict of what the plugin of a case keeps."""
-    presence = facts.presence_values(op)
-    values = {a.name: f"case.{presence.get(a.name, a.name)}" for a in facts.plugin_attributes(op)}
+    added = facts.added_values(op, "case.")
+    values = {a.name: added.get(a.name, f"case.{a.name}") for a in facts.plugin_attributes(op)}
     return names(f"{spelling.quoted(name)}: {value}" for name, value in values.items())
 
 
@@ -410,13 +449,17 @@ class OnnxTest(TypedDict):
     open_names: str
     open_strings: str
     open_count: int
-    open_call: str
+    open_call: bool
+    open_body: tuple[str, ...]
     model_parameters: str
     returns: str
+    writes: bool
+    aliases: str
+    first_written: int
 
 
 def onnx_test(op: Op) -> OnnxTest:
-    presence = facts.presence_values(op)
+    added = facts.added_values(op, "case.")
     sizes = facts.open_sizes(op)
     return OnnxTest(
         op=op.names.op,
@@ -430,8 +473,8 @@ def onnx_test(op: Op) -> OnnxTest:
             NodeAttribute(
                 name=a.name,
                 onnx_type=onnx.onnx_type(a),
-                node_value=_node_value(a, presence),
-                expected=_expected(a, presence),
+                node_value=_node_value(a, added),
+                expected=_expected(a, added),
                 optional=a.optional,
             )
             for a in facts.plugin_attributes(op)
@@ -440,9 +483,13 @@ def onnx_test(op: Op) -> OnnxTest:
         open_names=" and ".join(a.name for a in sizes),
         open_strings=names(spelling.quoted(a.name) for a in sizes),
         open_count=len(sizes),
-        open_call=_open_call(op) if sizes and op.profiles else "",
+        open_call=bool(sizes and op.profiles),
+        open_body=_model_body(op, _open_call(op)) if sizes and op.profiles else (),
         model_parameters=_model_parameters(op),
-        returns=spelling.returns(op),
+        returns=spelling.result_types(op),
+        writes=bool(op.written),
+        aliases=f"{{{names(f'{i}: {place}' for i, place in enumerate(facts.written_places(op)))}}}",
+        first_written=next(iter(facts.written_places(op)), -1),
     )
 
 
@@ -459,10 +506,10 @@ def _open_call(op: Op) -> str:
     return spelling.call(op, spell)
 
 
-def _node_value(attribute: Attribute, presence: Mapping[str, str]) -> str:
+def _node_value(attribute: Attribute, added: Mapping[str, str]) -> str:
     """The value of a node's attribute for a case, said once more beside the code that is to write it."""
-    if attribute.name in presence:
-        return f"int(case.{presence[attribute.name]})"
+    if attribute.name in added:
+        return onnx.added_value(added[attribute.name])
     value = f"case.{attribute.name}"
     if attribute.base is Base.BOOL:
         return f"[int(value) for value in {value}]" if attribute.is_list else f"int({value})"
@@ -473,12 +520,13 @@ def _node_value(attribute: Attribute, presence: Mapping[str, str]) -> str:
     return f'" ".join(map(str, {value}))' if attribute.is_list else f"str({value})"
 
 
-def _expected(attribute: Attribute, presence: Mapping[str, str]) -> str:
-    value = _node_value(attribute, presence)
+def _expected(attribute: Attribute, added: Mapping[str, str]) -> str:
+    value = _node_value(attribute, added)
     return value if attribute.base is Base.BOOL else f"{value}.encode()"
 
 
 class ConverterTest(TypedDict):
+    writes: bool
     import_name: str
     package: str
     model_parameters: str
@@ -488,6 +536,7 @@ class ConverterTest(TypedDict):
 
 def converter_test(op: Op) -> ConverterTest:
     return ConverterTest(
+        writes=bool(op.written),
         import_name=op.names.import_name,
         package=op.names.package,
         model_parameters=_model_parameters(op),
@@ -507,7 +556,7 @@ def run_engine(op: Op) -> RunEngine:
 
 
 def _returns(op: Op, dtype: str) -> bool:
-    return any(possible.name == dtype for output in op.outputs for possible in facts.possible_dtypes(op, output))
+    return any(possible.name == dtype for output in op.results for possible in facts.possible_dtypes(op, output))
 
 
 class EngineTest(TypedDict):
@@ -525,7 +574,7 @@ def engine_test(op: Op) -> EngineTest:
         import_name=op.names.import_name,
         package=op.names.package,
         plugin_class=op.names.plugin_class,
-        output_strings=spelling.row(spelling.quoted(o.name) for o in op.outputs),
+        output_strings=spelling.row(spelling.quoted(o.name) for o in op.results),
         sizes=bool(op.sizes),
         make_arguments=_make_arguments(op, "USUAL"),
         bools=_returns(op, "bool"),

@@ -159,13 +159,3 @@ def _expected(op: Op, case: Case) -> str:
 def _as(field: Field, value: Any) -> Any:
     convert = {"int32": int, "float32": float, "text": str}[field.type]
     return tuple(map(convert, value)) if field.value.kind.is_list else convert(value)
-
-
-class OnnxTest(TypedDict):
-    import_name: str
-    package: str
-    written: str
-
-
-def onnx_test(op: Op) -> OnnxTest:
-    return OnnxTest(import_name=op.names.import_name, package=op.names.package, written="reference")

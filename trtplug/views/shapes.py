@@ -81,7 +81,7 @@ class Shapes(TypedDict):
 
 def shapes(op: Op) -> Shapes:
     symbolic = "Sequence[Dim]"
-    expressions = [*(check.condition for check in op.checks), *(output.shape for output in op.outputs)]
+    expressions = [*(check.condition for check in op.checks), *(output.shape for output in op.results)]
     expressions += [bound for size in op.sizes for bound in (size.most, size.typical)]
     rows = facts.accepted_rows(op)
     return Shapes(
@@ -110,7 +110,7 @@ def shapes(op: Op) -> Shapes:
                 ),
                 dtype=facts.dtype_of(output),
             )
-            for output in op.outputs
+            for output in op.results
         ),
         rules=spelling.used_rules(expressions),
     )

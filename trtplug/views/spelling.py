@@ -134,8 +134,16 @@ def call(op: Op, spell: Callable[[Tensor | Attribute], str] = lambda argument: a
 
 def returns(op: Op) -> str:
     """The type that the op returns."""
-    count = len(op.outputs)
-    return "torch.Tensor" if count == 1 else f"tuple[{names(['torch.Tensor'] * count)}]"
+    return _tensors(len(op.outputs))
+
+
+def result_types(op: Op) -> str:
+    """The type that the functional variant of the op returns."""
+    return _tensors(len(op.results))
+
+
+def _tensors(count: int) -> str:
+    return ("None", "torch.Tensor")[count] if count < 2 else f"tuple[{names(['torch.Tensor'] * count)}]"
 
 
 def needs(op: Op, *expressions: Expr) -> tuple[str, ...]:
