@@ -6,6 +6,7 @@ A new property of an operator is a field here, filled in by resolve.py and read 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from trtplug.dtypes import Dtype
@@ -14,6 +15,13 @@ from trtplug.names import Names
 from trtplug.torch_schema import Argument, Base
 
 AttributeValue: TypeAlias = "int | float | bool | str | tuple[int | float | bool | str, ...] | None"
+
+
+class PluginApi(Enum):
+    """The interface of TensorRT that the plugin implements, as a spec names it."""
+
+    V3 = "v3"  # IPluginV3
+    V2 = "v2"  # IPluginV2DynamicExt
 
 
 class Tensor(NamedTuple):
@@ -158,6 +166,7 @@ class Op(NamedTuple):
     """One operator."""
 
     names: Names
+    plugin_api: PluginApi
     plugin_version: str
     package_version: str
     summary: str

@@ -33,7 +33,7 @@ from trtplug.expr import (
 )
 from trtplug.forms import InputForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Check, Op, Output, Profile, Size, SourceFile, Tensor
+from trtplug.model import Attribute, Check, Op, Output, PluginApi, Profile, Size, SourceFile, Tensor
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
@@ -53,10 +53,13 @@ _MOST_ARGUMENTS = 64  # of a schema, in torch
 _BOOL_ALONE = "bool is int8 inside TensorRT, behind a cast, and cannot stand beside other dtypes"
 
 
-def resolve(spec: Spec) -> Op:
-    """The operator that a spec describes; raises SpecError with every problem of the spec, located."""
+def resolve(spec: Spec, plugin_api: PluginApi | None = None) -> Op:
+    """The operator that a spec describes; raises SpecError with every problem of the spec, located.
+
+    `plugin_api` takes the place of what the spec says.
+    """
     located = Located(spec, Problems(str(spec.path), set(spec.problems)), all_understood=not spec.problems)
-    op = _op(located)
+    op = _op(located, plugin_api or PluginApi(spec.form.plugin_api))
     located.problems.raise_if_any()
     if op is None:
         raise AssertionError("a spec without problems has a meaning")
@@ -65,7 +68,7 @@ def resolve(spec: Spec) -> Op:
     return op
 
 
-def _op(located: Located) -> Op | None:
+def _op(located: Located, plugin_api: PluginApi) -> Op | None:
     form = located.form
     _names(located)
     schema = _schema(located)
@@ -74,17 +77,17 @@ def _op(located: Located) -> Op | None:
     reference = kernel if file == form.kernel.file else sources.read(located, file, "reference")
     if schema is None:
         return None
-    arguments = _arguments(located, schema)
+    arguments = _arguments(located, schema, plugin_api)
     if reference:
         _reference(located, reference, function, arguments)
     scope = _scope(arguments)
     checks = _checks(located, scope)
-    sizes = _sizes(located, scope)
+    sizes = _sizes(located, scope, plugin_api)
     outputs = _outputs(located, schema, scope, sizes)
     _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
     started = launch.resolve(located, scope, kernel, partial(_dtype, located))
-    _no_idle_arguments(located, arguments)
+    _no_idle_arguments(located, arguments, plugin_api)
     # What follows is of the tests, and uses no argument up.
     arguments = _with_ranges(located, arguments, scope)
     profiles = _profiles(located, arguments, scope)
@@ -95,6 +98,7 @@ def _op(located: Located) -> Op | None:
         return None
     return Op(
         names=names.derive(form.name, form.namespace, form.package.name, form.package.import_name),
+        plugin_api=plugin_api,
         plugin_version=form.version,
         package_version=form.package.version,
         summary=form.summary,
@@ -194,10 +198,10 @@ def _schema(located: Located) -> Schema | None:
         return None
 
 
-def _arguments(located: Located, schema: Schema) -> tuple[Tensor | Attribute, ...]:
+def _arguments(located: Located, schema: Schema, plugin_api: PluginApi) -> tuple[Tensor | Attribute, ...]:
     arguments: list[Tensor | Attribute] = []
     for argument in schema.arguments:
-        problem = names.problem_with_argument_name(argument.name, expr.RESERVED) or _unsupported(argument)
+        problem = names.problem_with_argument_name(argument.name, expr.RESERVED) or _unsupported(argument, plugin_api)
         if not problem and argument.type.base is Base.TENSOR:
             problem = names.problem_with_tensor_name(argument.name)
         located.problem(problem, "schema", offset=argument.offset)
@@ -261,9 +265,12 @@ def _dtypes(
     return tuple(TABLE[name] for name in other.dtypes), tensor
 
 
-def _unsupported(argument: Argument) -> str | None:
+def _unsupported(argument: Argument, plugin_api: PluginApi) -> str | None:
     kind = argument.type
     if kind.alias and kind.alias.endswith("!"):
+        if plugin_api is PluginApi.V2:
+            why = "an IPluginV2DynamicExt has no output that is an input in place"
+            return f"'{argument.name}' is written to; {why}: return a new tensor instead"
         why = "torch's exporters drop what an op writes to, so that no engine would hold it"
         return f"'{argument.name}' is written to; {why}: return a new tensor instead"
     if kind.alias:
@@ -283,14 +290,16 @@ def _unsupported(argument: Argument) -> str | None:
     return None
 
 
-def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
+def _no_idle_arguments(
+    located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi
+) -> None:
     if not located.all_understood:
         return
     nodes = [node for expression in located.expressions for node in walk(expression)]
     used = {node.name for node in nodes if isinstance(node, Value)}
     used |= {node.tensor for node in nodes if isinstance(node, Property)}
     for argument in arguments:
-        if argument.name not in used and not _unsupported(argument.argument):
+        if argument.name not in used and not _unsupported(argument.argument, plugin_api):
             message = f"no check, output, let or kernel parameter uses '{argument.name}'; use it, or remove it"
             located.problem(message, "schema", offset=argument.argument.offset)
 
@@ -344,7 +353,10 @@ def _read_optionals(condition: Expr, scope: Scope) -> tuple[str, ...]:
     return tuple(name for name in scope.optional if name in read - asked)
 
 
-def _sizes(located: Located, scope: Scope) -> tuple[Size, ...]:
+def _sizes(located: Located, scope: Scope, plugin_api: PluginApi) -> tuple[Size, ...]:
+    if located.form.sizes and plugin_api is PluginApi.V2:
+        message = "an IPluginV2DynamicExt cannot declare sizes that the kernels find out; only plugin_api: v3 has them"
+        located.problem(message, "sizes", key=True)
     sizes: list[Size] = []
     for name, form in located.form.sizes.items():
         wanted = "a size, such as numel(x)"

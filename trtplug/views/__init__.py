@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from trtplug.model import Op, Package
-from trtplug.views import converter, launching, onnx, plugin, project, proof, shapes, torch_op
+from trtplug.model import Op, Package, PluginApi
+from trtplug.views import converter, launching, onnx, plugin, plugin_v2, project, proof, proof_v2, shapes, torch_op
 
 # Output path (with the places that project.py names in braces): template below templates/package, and view.
 OfPackage: TypeAlias = Mapping[str, tuple[str, Callable[[Package], Mapping[str, object]]]]
@@ -23,7 +23,7 @@ PACKAGE: OfPackage = MappingProxyType(
         "README.md": ("README.md.jinja", project.readme),
         ".github/workflows/verify.yml": ("verify.yml.jinja", project.nothing),
         "src/{package}/_tensorrt.py": ("src/_tensorrt.py.jinja", shapes.tensorrt),
-        "src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing),
+        "src/{package}/_dims.py": ("src/_dims.py.jinja", shapes.dims),
         "tests/conftest.py": ("tests/conftest.py.jinja", project.nothing),
     }
 )
@@ -51,6 +51,18 @@ OP: OfOp = MappingProxyType(
     }
 )
 
+# What an op whose plugin is an IPluginV2DynamicExt has in place of the above.
+V2: OfOp = MappingProxyType(
+    {
+        "{source}/plugin.py": ("src/plugin_v2.py.jinja", plugin_v2.plugin_v2),
+        "{tests}/carrier.py": ("tests/carrier.py.jinja", proof_v2.carrier),
+        "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", proof.run_engine),
+        "{tests}/test_plugin.py": ("tests/test_plugin_v2.py.jinja", proof_v2.plugin_test),
+        "{tests}/test_onnx.py": ("tests/test_onnx_v2.py.jinja", proof.onnx_test),
+        "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", proof.engine_test),
+    }
+)
+
 SEVERAL: OfPackage = MappingProxyType(
     {
         "src/{package}/__init__.py": ("src/several/__init__.py.jinja", project.parts),
@@ -68,7 +80,8 @@ def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
-        for path, (template, view_of_op) in OP.items():
+        files = {**OP, **V2} if op.plugin_api is PluginApi.V2 else OP
+        for path, (template, view_of_op) in files.items():
             yield path.format(**places), template, view_of_op(op)
 
 

@@ -7,7 +7,7 @@ import itertools
 from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
-from trtplug.model import Attribute, Op, Output, Tensor
+from trtplug.model import Attribute, Op, Output, PluginApi, Tensor
 from trtplug.torch_schema import Argument, ArgumentType, Base
 from trtplug.trial import dtype_rows
 from trtplug.views import spelling
@@ -96,8 +96,11 @@ def launch_expressions(op: Op) -> tuple[Expr, ...]:
 def open_sizes(op: Op) -> tuple[Attribute, ...]:
     """The SymInts that may be unknown when an engine is built: only shapes of outputs follow from them.
 
-    TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
+    TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs, and an
+    IPluginV2DynamicExt has no shape inputs at all.
     """
+    if op.plugin_api is PluginApi.V2:
+        return ()
     sizes = [a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional)]
     if not sizes or op.sizes or op.launch.scratch:
         return ()  # what a launch needs besides is not told it then
@@ -157,6 +160,11 @@ def _or_none(attribute: Attribute) -> Attribute:
 def presence_values(op: Op) -> dict[str, str]:
     """How a function with the arguments of the op finds the attributes that the op does not have."""
     return {names.presence(t.name): f"{t.name} is not None" for t in op.tensors if t.optional}
+
+
+def add_plugin(op: Op) -> str:
+    """The method of TensorRT's networks that takes the plugin."""
+    return f"add_plugin_{op.plugin_api.value}"
 
 
 def reads_buffer(op: Op, value: Expr) -> bool:

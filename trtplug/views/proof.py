@@ -8,7 +8,7 @@ from typing import TypedDict
 from trtplug import cases, trial
 from trtplug.dtypes import TABLE
 from trtplug.expr import Expr, Python
-from trtplug.model import Attribute, Case, Op, Profile, Tensor
+from trtplug.model import Attribute, Case, Op, PluginApi, Profile, Tensor
 from trtplug.torch_schema import Base
 from trtplug.views import facts, launching, onnx, spelling
 from trtplug.views.spelling import names
@@ -301,6 +301,7 @@ def _if_given(tensor: Tensor, value: str, absent: str) -> str:
 
 
 _MOST_DIMENSIONS = 8  # of a description of TensorRT
+_STATE = ("plugin_name", "plugin_version", "plugin_namespace", "num_outputs", "timing_cache_id")  # of a plugin in C++
 
 
 class PluginTest(TypedDict):
@@ -323,6 +324,12 @@ class PluginTest(TypedDict):
     optional_tensors: bool
     scratch: bool
     tuned: bool
+    state_strings: str
+    name_attribute: str
+    fields_of_subject: str
+    phase: str
+    for_context: str
+    desc: str
 
 
 def plugin_test(op: Op) -> PluginTest:
@@ -352,6 +359,12 @@ def plugin_test(op: Op) -> PluginTest:
         optional_tensors=any(t.optional for t in op.tensors),
         scratch=bool(op.launch.scratch),
         tuned=bool(_configurations(op)),
+        state_strings=names(map(spelling.quoted, _STATE)),
+        name_attribute=_STATE[0],
+        fields_of_subject="subject.get_fields_to_serialize()",
+        phase=", trt.TensorRTPhase.BUILD",
+        for_context="attach_to_context(None)",
+        desc=".desc",
     )
 
 
@@ -480,6 +493,8 @@ class ConverterTest(TypedDict):
     model_parameters: str
     tensor_names: str
     float8: bool
+    add_plugin: str
+    interface: str
 
 
 def converter_test(op: Op) -> ConverterTest:
@@ -489,6 +504,8 @@ def converter_test(op: Op) -> ConverterTest:
         model_parameters=_model_parameters(op),
         tensor_names=names(t.name for t in op.tensors),
         float8=_returns(op, "float8_e4m3fn"),
+        add_plugin=facts.add_plugin(op),
+        interface="IPluginV2DynamicExt" if op.plugin_api is PluginApi.V2 else "plugin",
     )
 
 
@@ -514,6 +531,7 @@ class EngineTest(TypedDict):
     sizes: bool
     make_arguments: str
     bools: bool
+    add_plugin: str
 
 
 def engine_test(op: Op) -> EngineTest:
@@ -525,4 +543,5 @@ def engine_test(op: Op) -> EngineTest:
         sizes=bool(op.sizes),
         make_arguments=_make_arguments(op, "USUAL"),
         bools=_returns(op, "bool"),
+        add_plugin=facts.add_plugin(op),
     )
