@@ -6,22 +6,15 @@ A new property of an operator is a field here, filled in by resolve.py and read 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from trtplug.dtypes import Dtype
 from trtplug.expr import Expr
 from trtplug.names import Names
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, Base
 
 AttributeValue: TypeAlias = "int | float | bool | str | tuple[int | float | bool | str, ...] | None"
-
-
-class PluginApi(Enum):
-    """The interface of TensorRT that the plugin implements, as a spec names it."""
-
-    V3 = "v3"  # IPluginV3
-    V2 = "v2"  # IPluginV2DynamicExt
 
 
 class Tensor(NamedTuple):

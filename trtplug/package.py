@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trtplug import names
-from trtplug.model import Op, Package, PluginApi
+from trtplug.model import Op, Package
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problem, SpecError
 from trtplug.resolve import resolve
 from trtplug.spec import Spec, load

@@ -33,7 +33,8 @@ from trtplug.expr import (
 )
 from trtplug.forms import InputForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Check, Op, Output, PluginApi, Profile, Size, SourceFile, Tensor
+from trtplug.model import Attribute, Check, Op, Output, Profile, Size, SourceFile, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
@@ -290,9 +291,7 @@ def _unsupported(argument: Argument, plugin_api: PluginApi) -> str | None:
     return None
 
 
-def _no_idle_arguments(
-    located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi
-) -> None:
+def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi) -> None:
     if not located.all_understood:
         return
     nodes = [node for expression in located.expressions for node in walk(expression)]
@@ -355,7 +354,10 @@ def _read_optionals(condition: Expr, scope: Scope) -> tuple[str, ...]:
 
 def _sizes(located: Located, scope: Scope, plugin_api: PluginApi) -> tuple[Size, ...]:
     if located.form.sizes and plugin_api is PluginApi.V2:
-        message = "an IPluginV2DynamicExt cannot declare sizes that the kernels find out; only plugin_api: v3 has them"
+        message = (
+            "an IPluginV2DynamicExt cannot declare sizes that the kernels find out; "
+            "write plugin_api: v3, or give outputs a size that follows from the inputs"
+        )
         located.problem(message, "sizes", key=True)
     sizes: list[Size] = []
     for name, form in located.form.sizes.items():

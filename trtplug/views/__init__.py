@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from trtplug.model import Op, Package, PluginApi
+from trtplug.model import Op, Package
+from trtplug.plugin_api import PluginApi
 from trtplug.views import converter, launching, onnx, plugin, plugin_v2, project, proof, proof_v2, shapes, torch_op
 
 # Output path (with the places that project.py names in braces): template below templates/package, and view.

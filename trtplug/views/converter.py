@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from trtplug.model import Attribute, Op, PluginApi, Tensor
+from trtplug.model import Attribute, Op, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import names
 

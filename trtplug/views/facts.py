@@ -7,7 +7,8 @@ import itertools
 from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
-from trtplug.model import Attribute, Op, Output, PluginApi, Tensor
+from trtplug.model import Attribute, Op, Output, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, ArgumentType, Base
 from trtplug.trial import dtype_rows
 from trtplug.views import spelling

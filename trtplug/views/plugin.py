@@ -157,7 +157,7 @@ def plugin(op: Op) -> Plugin:
 
 
 def read_off(op: Op, dtype: str, shape: str) -> dict[str, str]:
-    """How a method reads what rules need off TensorRT's descriptions, whose type and dimensions these attributes are."""
+    """How a method reads what rules need off TensorRT's descriptions, by the attributes for type and dimensions."""
     read = {f"{t.name}_dtype": _described(t, f"TORCH_DTYPES[{t.name}.{dtype}]", t.name) for t in op.tensors}
     read |= {f"{t.name}_shape": _guarded(t, f"tuple({t.name}.{shape})", "()", t.name) for t in op.tensors}
     read |= {a.name: f"self.{a.name}" for a in facts.plugin_attributes(op)}
@@ -261,9 +261,7 @@ def _created(attribute: Attribute) -> str:
     return f'{read} if "{attribute.name}" in given else {spelling.frozen(default.value if default else None)}'
 
 
-def helpers(
-    op: Op, attributes: tuple[Attribute, ...], readers: Mapping[str, str] | None = None
-) -> tuple[str, ...]:
+def helpers(op: Op, attributes: tuple[Attribute, ...], readers: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The readers of fields that this op has."""
     used = {_FIELDS[a.base].reader for a in attributes}
     if used & {"_ints", "_floats", "_dtype"}:

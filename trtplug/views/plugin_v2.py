@@ -1,4 +1,4 @@
-"""The view of plugin.py for an IPluginV2DynamicExt: what the one for an IPluginV3 has, and the bytes of its attributes."""
+"""The view of plugin.py for an IPluginV2DynamicExt: that for an IPluginV3, and the bytes of the attributes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from typing import TypedDict
 from trtplug import cases, trial
 from trtplug.dtypes import TABLE
 from trtplug.expr import Expr, Python
-from trtplug.model import Attribute, Case, Op, PluginApi, Profile, Tensor
+from trtplug.model import Attribute, Case, Op, Profile, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, launching, onnx, spelling
 from trtplug.views.spelling import names

@@ -6,7 +6,8 @@ from typing import TypedDict
 
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Call, Each, Expr
-from trtplug.model import Check, Op, Package, PluginApi
+from trtplug.model import Check, Op, Package
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import SYMBOLIC, names
