@@ -89,7 +89,7 @@ RESERVED = frozenset(
 )
 
 # What is stored inside those functions, so that an argument of the name would be lost.
-_STORED = frozenset({"addresses", "attributes", "open_sizes", "shape_inputs"})
+_STORED = frozenset({"addresses", "attributes", "described", "open_sizes", "shape_inputs"})
 
 # The same of the modules that import the kernel function.
 _BESIDE_KERNEL = frozenset(
