@@ -185,7 +185,7 @@ def kept(plugin: Any) -> str:
 
 
 def test_bytes_are_the_documented_ones_and_make_the_same_plugin(kinds: Any) -> None:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(ATTRIBUTES)
     def check(values: dict[str, Any]) -> None:
         plugin = plugin_of(kinds, values)
@@ -198,7 +198,7 @@ def test_bytes_are_the_documented_ones_and_make_the_same_plugin(kinds: Any) -> N
 
 
 def test_no_bytes_do_worse_than_a_value_error(kinds: Any) -> None:
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=300, deadline=None)
     @given(ATTRIBUTES, st.data())
     def check(values: dict[str, Any], data: st.DataObject) -> None:
         good = plugin_of(kinds, values).serialize()
