@@ -10,26 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from trtplug.plugin_api import PluginApi
+
 ROOT = Path(__file__).parent.parent
 # Kernels run in this process too, without a GPU; Triton reads this when it is imported.
 os.environ.setdefault("TRITON_INTERPRET", "1")
 
-Built = Callable[[Path], Path]
+Built = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Writes the package of a spec into a folder, once a session, and returns the folder."""
+    """Writes the package of a spec into a folder, once a session, and returns the folder.
+
+    A plugin interface may follow, which takes the place of what the spec says.
+    """
     from trtplug import fileset, render, resolve, spec
 
-    folders: dict[Path, Path] = {}
+    folders: dict[tuple[Path, PluginApi | None], Path] = {}
 
-    def build(path: Path) -> Path:
-        if path not in folders:
+    def build(path: Path, api: PluginApi | None = None) -> Path:
+        if (path, api) not in folders:
             folder = tmp_path_factory.mktemp(path.stem) / "package"
-            fileset.apply(fileset.plan(render.render(resolve.resolve(spec.load(path))), folder))
-            folders[path] = folder
-        return folders[path]
+            fileset.apply(fileset.plan(render.render(resolve.resolve(spec.load(path), api)), folder))
+            folders[path, api] = folder
+        return folders[path, api]
 
     return build
 

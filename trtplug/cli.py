@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from trtplug import __version__
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problem, SpecError
 
 # What a command needs beyond this is imported where it is used: `trtplug --help` answers at once, and nothing here
@@ -83,6 +84,14 @@ Together = Annotated[
 Library = Annotated[
     Path | None,
     typer.Option("--library", metavar="FILE", help="A shared library of plugins to load first.", show_default=False),
+]
+Api = Annotated[
+    PluginApi | None,
+    typer.Option(
+        "--plugin-api",
+        help="The interface of the plugins, whatever the specs say: IPluginV3, or IPluginV2DynamicExt.",
+        show_default=False,
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited.")]
 
@@ -158,11 +167,13 @@ def new(
 
 
 @app.command()
-def build(specs: Specs, together: Together = None, output: Output = None, force: Force = False) -> None:
+def build(
+    specs: Specs, together: Together = None, api: Api = None, output: Output = None, force: Force = False
+) -> None:
     """Write the package that each spec describes, or one package of all of them."""
     from trtplug import fileset
 
-    plans = _plans(specs, together, output, force)
+    plans = _plans(specs, together, api, output, force)
     for plan in plans if not force else ():
         if other := fileset.other_package(plan):
             _refuse(f"{plan.folder} holds the package {other}, which would be deleted; choose another folder with -o")
@@ -185,6 +196,7 @@ def verify(
         ),
     ] = None,
     together: Together = None,
+    api: Api = None,
     require: Annotated[
         list[str] | None, typer.Option("--require", metavar="STAGE", help="Fail if this stage cannot run (repeatable).")
     ] = None,
@@ -226,12 +238,15 @@ def verify(
     if outside := [name for name in required if name not in stages]:
         _refuse(f"--require {outside[0]} is not among the stages of --stage; add it there")
     given = targets or _every_spec()
-    if together is not None and (folders := [path for path in given if path.is_dir()]):
-        _refuse(f"--package makes a package of specs, and {folders[0]} is a folder; name its spec instead")
+    if folders := [path for path in given if path.is_dir()]:
+        if together is not None:
+            _refuse(f"--package makes a package of specs, and {folders[0]} is a folder; name its spec instead")
+        if api is not None:
+            _refuse(f"--plugin-api is about specs, and {folders[0]} is a package as it is; name its spec instead")
     for file in (json_file, junit_file):
         if file and not file.absolute().parent.is_dir():
             _refuse(f"cannot write {file}: its folder does not exist; make it first")
-    found = target.targets(given, together)
+    found = target.targets(given, together, api)
     facts = doctor.examine()
     options = run.Options(stages, required, jobs or len(os.sched_getaffinity(0)), keep)
     console = _console()
@@ -253,22 +268,22 @@ def verify(
 
 
 @app.command()
-def check(specs: Specs, together: Together = None) -> None:
+def check(specs: Specs, together: Together = None, api: Api = None) -> None:
     """Say everything that is wrong with each spec, or with one package of all of them, and write nothing."""
     from trtplug import package, render
 
-    for found in package.read(specs, together):
+    for found in package.read(specs, together, api):
         render.render_package(found)
     for spec in specs:
         typer.echo(f"{spec}: ok")
 
 
 @app.command()
-def diff(specs: Specs, together: Together = None, output: Output = None) -> None:
+def diff(specs: Specs, together: Together = None, api: Api = None, output: Output = None) -> None:
     """Show what `build` would change on disk: exit status 0 if nothing, 1 if anything."""
     from trtplug import fileset
 
-    patch = "".join(map(fileset.unified_diff, _plans(specs, together, output, force=False)))
+    patch = "".join(map(fileset.unified_diff, _plans(specs, together, api, output, force=False)))
     console = _console()
     if console.is_terminal and patch:
         from rich.syntax import Syntax
@@ -326,11 +341,13 @@ def schema() -> None:
     typer.echo(json.dumps(spec.json_schema(), indent=2))
 
 
-def _plans(specs: Sequence[Path], together: str | None, output: Path | None, force: bool) -> list[Plan]:
+def _plans(
+    specs: Sequence[Path], together: str | None, api: PluginApi | None, output: Path | None, force: bool
+) -> list[Plan]:
     """What building the packages would do, each in a folder of its own."""
     from trtplug import fileset, package, render
 
-    packages = package.read(specs, together)
+    packages = package.read(specs, together, api)
     folders = [_folder(found, output, len(packages) > 1) for found in packages]
     for folder in folders:
         if folders.count(folder) > 1:

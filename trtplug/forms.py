@@ -293,6 +293,10 @@ class Form:
     name: Line = Field(description="the name of the op in snake_case, such as circular_pad")
     namespace: Line = Field(default="trtplug_ops", description="the namespace of the torch op and of the plugin")
     version: Line = Field(default="1", description="the version of the TensorRT plugin, as text")
+    plugin_api: Literal["v3", "v2"] = Field(
+        default="v3",
+        description="the TensorRT plugin interface: v3 is IPluginV3, v2 is IPluginV2DynamicExt, of TensorRT up to 10",
+    )
     summary: Line = Field(description="one line that says what the op does")
     schema: Line = Field(description='the torch schema of the op, such as "(Tensor x) -> Tensor"')
     implementation: Implementation = Field(

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from trtplug.dtypes import Dtype
 from trtplug.expr import DIMS, DTYPE, Expr, Property
 from trtplug.names import Names, new_value
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, Base
 
 AttributeValue: TypeAlias = "int | float | bool | str | tuple[int | float | bool | str, ...] | None"
@@ -189,6 +190,7 @@ class Op(NamedTuple):
     """One operator."""
 
     names: Names
+    plugin_api: PluginApi
     plugin_version: str
     package_version: str
     summary: str

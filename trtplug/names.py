@@ -12,22 +12,31 @@ from typing import NamedTuple
 # The public attributes of TensorRT's plugin classes, beside which the generated class keeps each argument as its own.
 PLUGIN_ATTRIBUTES = (
     "DEFAULT_FORMAT_COMBINATION_LIMIT",
+    "FORMAT_COMBINATION_LIMIT",
     "api_language",
     "attach_to_context",
     "clone",
     "configure_plugin",
+    "configure_with_format",
     "create_plugin",
+    "deserialize_plugin",
     "destroy",
     "enqueue",
+    "execute_async",
     "field_names",
     "format_combination_limit",
     "get_aliased_input",
     "get_capability_interface",
     "get_fields_to_serialize",
     "get_output_data_types",
+    "get_output_datatype",
+    "get_output_dimensions",
+    "get_output_shape",
     "get_output_shapes",
+    "get_serialization_size",
     "get_valid_tactics",
     "get_workspace_size",
+    "initialize",
     "interface_info",
     "metadata_string",
     "name",
@@ -35,9 +44,15 @@ PLUGIN_ATTRIBUTES = (
     "on_shape_change",
     "plugin_name",
     "plugin_namespace",
+    "plugin_type",
     "plugin_version",
+    "serialization_size",
+    "serialize",
     "set_tactic",
+    "supports_format",
     "supports_format_combination",
+    "tensorrt_version",
+    "terminate",
     "timing_cache_id",
 )
 
@@ -74,7 +89,7 @@ RESERVED = frozenset(
 )
 
 # What is stored inside those functions, so that an argument of the name would be lost.
-_STORED = frozenset({"addresses", "attributes", "open_sizes", "shape_inputs"})
+_STORED = frozenset({"addresses", "attributes", "described", "open_sizes", "shape_inputs"})
 
 # The same of the modules that import the kernel function.
 _BESIDE_KERNEL = frozenset(

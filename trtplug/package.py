@@ -7,15 +7,19 @@ from pathlib import Path
 
 from trtplug import names
 from trtplug.model import Op, Package
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problem, SpecError
 from trtplug.resolve import resolve
 from trtplug.spec import Spec, load
 
 
-def read(paths: Sequence[Path], together: str | None = None) -> tuple[Package, ...]:
+def read(
+    paths: Sequence[Path], together: str | None = None, plugin_api: PluginApi | None = None
+) -> tuple[Package, ...]:
     """The packages of specs, or the one of that name which holds them all; raises SpecError with every problem of all.
 
     What a spec says of the name of its package holds for a package of its own, and not for one together with others.
+    `plugin_api` takes the place of what the specs say.
     """
     specs: list[Spec] = []
     ops: list[Op] = []
@@ -23,7 +27,7 @@ def read(paths: Sequence[Path], together: str | None = None) -> tuple[Package, .
     for path in paths:
         try:
             specs.append(load(path))
-            ops.append(resolve(specs[-1]))
+            ops.append(resolve(specs[-1], plugin_api))
         except SpecError as error:
             problems.extend(error.problems)
     if together is not None:

@@ -35,6 +35,7 @@ from trtplug.expr import (
 from trtplug.forms import InputForm, KernelForm
 from trtplug.located import Located
 from trtplug.model import Attribute, Body, Check, Launch, Op, Output, Profile, Size, SourceFile, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
@@ -54,10 +55,14 @@ _MOST_ARGUMENTS = 64  # of a schema, in torch
 _BOOL_ALONE = "bool is int8 inside TensorRT, behind a cast, and cannot stand beside other dtypes"
 
 
-def resolve(spec: Spec) -> Op:
-    """The operator that a spec describes; raises SpecError with every problem of the spec, located."""
+def resolve(spec: Spec, plugin_api: PluginApi | None = None) -> Op:
+    """The operator that a spec describes; raises SpecError with every problem of the spec, located.
+
+    `plugin_api` takes the place of what the spec says.
+    """
     located = Located(spec, Problems(str(spec.path), set(spec.problems)), all_understood=not spec.problems)
-    op = _op(located)
+    wanted = plugin_api or PluginApi(spec.form.plugin_api)
+    op = _op(located, PluginApi.V3 if spec.form.plugin else wanted)  # a registered plugin is what it is
     located.problems.raise_if_any()
     if op is None:
         raise AssertionError("a spec without problems has a meaning")
@@ -66,7 +71,7 @@ def resolve(spec: Spec) -> Op:
     return op
 
 
-def _op(located: Located) -> Op | None:
+def _op(located: Located, plugin_api: PluginApi) -> Op | None:
     form = located.form
     _names(located)
     schema = _schema(located)
@@ -80,20 +85,20 @@ def _op(located: Located) -> Op | None:
         reference = code
     if schema is None:
         return None
-    arguments = _arguments(located, schema)
+    arguments = _arguments(located, schema, plugin_api)
     if reference:
         _reference(located, reference, function, arguments)
     scope = _scope(arguments)
     checks = _checks(located, scope)
-    sizes = _sizes(located, scope)
+    sizes = _sizes(located, scope, plugin_api)
     outputs = _outputs(located, schema, scope, sizes)
     _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
     ready = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else None
     if body is Body.TRITON:
-        _writing(located, schema, arguments, started)
-        _no_idle_arguments(located, arguments)
+        _writing(located, schema, arguments, started, plugin_api)
+        _no_idle_arguments(located, arguments, plugin_api)
     for tensor in (argument for argument in arguments if isinstance(argument, Tensor) and argument.written):
         if body is Body.TORCH:
             message = f"'{tensor.name}' is written to, which takes a kernel; return a new tensor"
@@ -108,6 +113,7 @@ def _op(located: Located) -> Op | None:
         return None
     return Op(
         names=names.derive(form.name, form.namespace, form.package.name, form.package.import_name),
+        plugin_api=plugin_api,
         plugin_version=form.version,
         package_version=form.package.version,
         summary=form.summary,
@@ -136,6 +142,8 @@ def _body(located: Located) -> tuple[KernelForm | None, Body]:
     given = located.spec.document.places
     if form.plugin and ("version",) in given:
         located.problem("the version of a registered plugin stands under plugin; move it there", "version", key=True)
+    if form.plugin and ("plugin_api",) in given:
+        located.problem("a registered plugin has the interface that it has; remove this", "plugin_api", key=True)
     if form.implementation == "torch" or form.plugin:
         why = (
             "TensorRT has the plugin and PyTorch the reference"
@@ -239,10 +247,10 @@ def _schema(located: Located) -> Schema | None:
         return None
 
 
-def _arguments(located: Located, schema: Schema) -> tuple[Tensor | Attribute, ...]:
+def _arguments(located: Located, schema: Schema, plugin_api: PluginApi) -> tuple[Tensor | Attribute, ...]:
     arguments: list[Tensor | Attribute] = []
     for argument in schema.arguments:
-        problem = names.problem_with_argument_name(argument.name, expr.RESERVED) or _unsupported(argument)
+        problem = names.problem_with_argument_name(argument.name, expr.RESERVED) or _unsupported(argument, plugin_api)
         if not problem and argument.type.base is Base.TENSOR:
             problem = names.problem_with_tensor_name(argument.name)
         located.problem(problem, "schema", offset=argument.offset)
@@ -306,9 +314,12 @@ def _dtypes(
     return tuple(TABLE[name] for name in other.dtypes), tensor
 
 
-def _unsupported(argument: Argument) -> str | None:
+def _unsupported(argument: Argument, plugin_api: PluginApi) -> str | None:
     kind = argument.type
     if kind.alias and kind.alias.endswith("!"):
+        if plugin_api is PluginApi.V2:
+            why = "an IPluginV2DynamicExt has no output that is an input in place"
+            return f"'{argument.name}' is written to; {why}: return a new tensor instead"
         if problem := _unsupported_writing(argument):
             return problem
     elif kind.alias:
@@ -337,7 +348,13 @@ def _unsupported_writing(argument: Argument) -> str | None:
     return None
 
 
-def _writing(located: Located, schema: Schema, arguments: tuple[Tensor | Attribute, ...], launched: Launch) -> None:
+def _writing(
+    located: Located,
+    schema: Schema,
+    arguments: tuple[Tensor | Attribute, ...],
+    launched: Launch,
+    plugin_api: PluginApi,
+) -> None:
     """Adds a problem for each argument that cannot be written to, or is not, though the schema says so."""
     written = [argument for argument in arguments if isinstance(argument, Tensor) and argument.written]
     if not (schema.returns or written):
@@ -356,7 +373,7 @@ def _writing(located: Located, schema: Schema, arguments: tuple[Tensor | Attribu
         if any(dtype.name == "bool" for dtype in tensor.dtypes):
             why = "is int8 inside TensorRT, behind a cast, so that nothing would be written in place"
             located.problem(f"'{name}' is written to and may be bool, which {why}; make it int8", "schema", offset=at)
-        if located.all_understood and name not in given and not _unsupported(tensor.argument):
+        if located.all_understood and name not in given and not _unsupported(tensor.argument, plugin_api):
             message = f"no kernel parameter is given '{name}', which the op writes to; add PARAMETER: {name}"
             located.problem(message, "launch", 0, "args", key=True)
     if written and located.form.sizes:
@@ -364,14 +381,14 @@ def _writing(located: Located, schema: Schema, arguments: tuple[Tensor | Attribu
         located.problem(message, "sizes", key=True)
 
 
-def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
+def _no_idle_arguments(located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi) -> None:
     if not located.all_understood:
         return
     nodes = [node for expression in located.expressions for node in walk(expression)]
     used = {node.name for node in nodes if isinstance(node, Value)}
     used |= {node.tensor for node in nodes if isinstance(node, Property)}
     for argument in arguments:
-        if argument.name not in used and not _unsupported(argument.argument):
+        if argument.name not in used and not _unsupported(argument.argument, plugin_api):
             message = f"no check, output, let or kernel parameter uses '{argument.name}'; use it, or remove it"
             located.problem(message, "schema", offset=argument.argument.offset)
 
@@ -425,7 +442,13 @@ def _read_optionals(condition: Expr, scope: Scope) -> tuple[str, ...]:
     return tuple(name for name in scope.optional if name in read - asked)
 
 
-def _sizes(located: Located, scope: Scope) -> tuple[Size, ...]:
+def _sizes(located: Located, scope: Scope, plugin_api: PluginApi) -> tuple[Size, ...]:
+    if located.form.sizes and plugin_api is PluginApi.V2:
+        message = (
+            "an IPluginV2DynamicExt cannot declare sizes that the kernels find out; "
+            "write plugin_api: v3, or give outputs a size that follows from the inputs"
+        )
+        located.problem(message, "sizes", key=True)
     sizes: list[Size] = []
     for name, form in located.form.sizes.items():
         wanted = "a size, such as numel(x)"

@@ -85,7 +85,7 @@ def _dispensable(error: ErrorDetails) -> tuple[object, ...]:
     path = error["loc"]
     if path[-1] == "[key]" and path[0] == "tolerance":
         return path[:-1]
-    if error["type"] in UNKNOWN or path[0] in ("namespace", "version", "package"):
+    if error["type"] in UNKNOWN or path[0] in ("namespace", "version", "plugin_api", "package"):
         return path
     if path[0] == "launch" and path[2:3] in (("num_warps",), ("num_stages",)):
         return path

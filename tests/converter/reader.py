@@ -28,6 +28,10 @@ def main(folder: str) -> None:
 def attributes(plugin: Any, fields: list[tuple[str, str, str]]) -> str:
     """The attributes of the plugin that these fields describe."""
     trt = plugin.trt
+    if hasattr(plugin.CREATOR, "deserialize_plugin"):  # of an IPluginV2DynamicExt: one field has all bytes
+        ((_, _, data),) = fields
+        made = plugin.CREATOR.deserialize_plugin("again", bytes.fromhex(data))
+        return repr({name: getattr(made, name) for name in plugin.FIELDS})
     arrays = [np.frombuffer(bytes.fromhex(data), dtype=_NUMPY[kind]) for _, kind, data in fields]
     described = [
         trt.PluginField(name, array, getattr(trt.PluginFieldType, kind))

@@ -17,41 +17,48 @@ import pytest
 
 from trtplug import resolve, spec
 from trtplug.model import Op
+from trtplug.plugin_api import PluginApi
 
 ROOT = Path(__file__).parents[2]
 SPECS = (
-    ROOT / "specs" / "circ_pad.yaml",
-    *(ROOT / "tests" / "specs" / f"{name}.yaml" for name in ("kinds", "accumulate")),
+    (ROOT / "specs" / "circ_pad.yaml", PluginApi.V3),
+    (ROOT / "tests" / "specs" / "kinds.yaml", PluginApi.V3),
+    (ROOT / "tests" / "specs" / "kinds.yaml", PluginApi.V2),
+    (ROOT / "tests" / "specs" / "accumulate.yaml", PluginApi.V3),
 )
 
 # CI says that it has installed it, so that a missing one fails there.
 if importlib.util.find_spec("torch_tensorrt") is None and os.environ.get("TRTPLUG_REQUIRE") != "torch_tensorrt":
     pytest.skip("needs torch-tensorrt-rtx", allow_module_level=True)
 
-Built = Callable[[Path], Path]
+Built = Callable[..., Path]
+Given = tuple[Path, PluginApi]
 Results = dict[str, dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=SPECS)
-def path(request: pytest.FixtureRequest) -> Path:
-    return Path(request.param)
+@pytest.fixture(scope="module", params=SPECS, ids=lambda given: f"{given[0].stem}-{given[1].value}")
+def given(request: pytest.FixtureRequest) -> Given:
+    """A spec, and the interface that its plugin has."""
+    path, api = request.param
+    return path, api
 
 
 @pytest.fixture(scope="module")
-def op(path: Path) -> Op:
-    return resolve.resolve(spec.load(path))
+def op(given: Given) -> Op:
+    path, api = given
+    return resolve.resolve(spec.load(path), api)
 
 
 @pytest.fixture(scope="module")
-def bridged(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def bridged(given: Given, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
     """What came of each model where networks take plugins."""
-    return worker(built(path), "bridged", tmp_path_factory.mktemp("library"))
+    return worker(built(*given), "bridged", tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(scope="module")
-def plain(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def plain(given: Given, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
     """What came of each model where they take none, as with TensorRT-RTX."""
-    return worker(built(path), "plain", tmp_path_factory.mktemp("library"))
+    return worker(built(*given), "plain", tmp_path_factory.mktemp("library"))
 
 
 def worker(package: Path, way: str, folder: Path) -> Results:
@@ -130,16 +137,14 @@ def test_every_case_is_taken_through(op: Op, bridged: Results) -> None:
     assert len({len(result["inputs"]) for result in results}) == len(optional) + 1
 
 
-def test_values_are_unchanged_in_a_process_that_loads_the_engine(
-    op: Op, bridged: Results, built: Built, path: Path
-) -> None:
+def test_values_are_unchanged_in_a_process_that_loads_the_engine(bridged: Results, built: Built, given: Given) -> None:
     results = [*all_of(bridged, "cases"), only(bridged, "two_calls")]
     assert all(result["fields"] for result in results), "no engine holds the plugin's fields where they are looked for"
-    given = json.dumps([fields for result in results for fields in result["fields"]])
+    fields = json.dumps([fields for result in results for fields in result["fields"]])
     done = subprocess.run(
-        [sys.executable, "-m", "tests.converter.reader", built(path)],
+        [sys.executable, "-m", "tests.converter.reader", built(*given)],
         cwd=ROOT,
-        input=given,
+        input=fields,
         capture_output=True,
         text=True,
         check=False,

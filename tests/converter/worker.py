@@ -48,6 +48,7 @@ class Package:
     """A generated package: its import name, its op, and the calls that its own tests make."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         (self.name,) = (path.parent.name for path in folder.glob("src/*/plugin.py"))
         sys.path.insert(0, str(folder / "src"))
         self.calls: Any = importlib.import_module(f"{_as_package(folder / 'tests')}.calls")
@@ -199,6 +200,14 @@ class Bench:
         """Registers the package's converter."""
         importlib.import_module(f"{self.package.name}.converter")
 
+    def take_v2(self) -> None:
+        """Has networks take an IPluginV2DynamicExt, inside the IPluginV3 that the package's tests have for it."""
+        if (self.package.folder / "tests" / "carrier.py").exists():
+            carrier = importlib.import_module("generated_tests.carrier").Carrier
+            trt.INetworkDefinition.add_plugin_v2 = lambda network, inputs, plugin: network.add_plugin_v3(
+                inputs, [], carrier(plugin)
+            )
+
     def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], plugins: int, dynamic: bool) -> Built:
         """The model of these calls through Torch-TensorRT's compiler, down to an engine."""
         rtx_bridge.install(plugins * self.package.outputs)
@@ -247,6 +256,7 @@ class Bench:
 
     def _attributes(self, plugin: Any) -> dict[str, Any]:
         names = [*self.package.parameters, *(f"has_{name}" for name in self.package.optional), "aliased"]
+        plugin = getattr(plugin, "carried", plugin)
         return {name: getattr(plugin, name) for name in names if name in vars(plugin)}
 
 
@@ -421,6 +431,8 @@ def main(folder: str, way: str) -> None:
     if way == "bridged":
         rtx_bridge.install(1)
     bench.register()
+    if way == "bridged":
+        bench.take_v2()
     models = MODELS if way == "bridged" else (coverage,)
     for model in models:
         some = every if model is positional else every[:1]

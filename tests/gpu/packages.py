@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.gpu.row import FAILED, NOT_RUN, PASSED, Row
 from trtplug import fileset, render, resolve, spec
 from trtplug.model import Op
+from trtplug.plugin_api import PluginApi
 from trtplug.verify import pytests
 from trtplug.verify.process import Done, Processes
 from trtplug.verify.stage import Status
@@ -20,6 +21,7 @@ from trtplug.views import facts
 ROOT = Path(__file__).parents[2]
 BRIDGED = ROOT / "tests" / "harness" / "bridged"
 TESTS = ("parity", "opcheck", "compile", "plugin", "converter", "engine")  # those of them that gain from a GPU
+TESTS_OF_V2 = ("plugin", "converter", "engine")  # those to which the interface of the plugin makes a difference
 IN_ENGINES = ("converter", "engine")
 _MOST_INPUTS = 3  # of tests.harness.rtx_bridge, which only works where TensorRT-RTX is
 _RESULTS = {Status.PASSED: PASSED, Status.FAILED: FAILED, Status.SKIPPED: NOT_RUN}
@@ -34,6 +36,16 @@ class Installed:
     tests: Path
     work: Path
     processes: Processes
+
+    @property
+    def name(self) -> str:
+        """What the rows call it."""
+        return self.op.names.op + " as an IPluginV2DynamicExt" * (self.op.plugin_api is PluginApi.V2)
+
+    @property
+    def test_names(self) -> tuple[str, ...]:
+        """The tests to run."""
+        return TESTS_OF_V2 if self.op.plugin_api is PluginApi.V2 else TESTS
 
     def run(self, arguments: list[str], folder: Path, *, bridged: bool = False) -> Done:
         """Runs Python where the installed package, and with `bridged` plugin layers, are to be had."""
@@ -54,13 +66,13 @@ def needs_bridge() -> bool:
     return importlib.util.find_spec("tensorrt") is None and importlib.util.find_spec("tensorrt_rtx") is not None
 
 
-def install(path: Path, work: Path) -> tuple[Row, Installed | None]:
-    """The package of a spec, built as a wheel and installed; None if that failed."""
-    op = resolve.resolve(spec.load(path))
+def install(path: Path, api: PluginApi | None, work: Path) -> tuple[Row, Installed | None]:
+    """The package of a spec, or of an interface that it does not say, as an installed wheel; None if that failed."""
+    op = resolve.resolve(spec.load(path), api)
     source, site = work / "source", work / "site"
     fileset.apply(fileset.plan(render.render(op), source))
     installed = Installed(op, site, source / "tests", work, Processes())
-    name = f"{op.names.distribution}: wheel built, installed alone, imported"
+    name = f"{op.names.distribution}{installed.name.removeprefix(op.names.op)}: wheel built, installed alone, imported"
     origin = f"import {op.names.import_name} as p; print(p.__file__)"
     for arguments in (
         ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(work / "wheel"), str(source)],
@@ -83,7 +95,7 @@ def tests_of(installed: Installed) -> list[str]:
 
 def run_test(installed: Installed, name: str) -> list[Row]:
     """The row of tests/test_<name>.py, run in a process of its own."""
-    what = f"{installed.op.names.op}: generated tests, {name}"
+    what = f"{installed.name}: generated tests, {name}"
     if unfit := _unfit(installed.op, name) if needs_bridge() else "":
         return [Row(what, NOT_RUN, unfit)]
     folder = installed.work / name

@@ -66,6 +66,8 @@ def test_reserved_attributes_are_those_of_the_real_classes() -> None:
         trt.IPluginV3OneBuildV2,
         trt.IPluginV3OneRuntime,
         trt.IPluginCreatorV3One,
+        trt.IPluginV2DynamicExt,
+        trt.IPluginCreator,
     ]
     real = {name for cls in classes for name in dir(cls) if not name.startswith("_")}
     assert real == set(names.PLUGIN_ATTRIBUTES)

@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from trtplug import expr, names, render, resolve, rules, spec
 from trtplug.model import Op
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import SpecError
 from trtplug.views import facts
 
@@ -103,11 +104,15 @@ def outside(table: symtable.SymbolTable) -> set[str]:
     return {symbol.get_name() for scope in scopes(table) for symbol in scope.get_symbols() if symbol.is_global()}
 
 
+@pytest.mark.parametrize("api", PluginApi, ids=lambda api: api.value)
 @pytest.mark.parametrize(
     "path", sorted([*ROOT.glob("specs/*.yaml"), *ROOT.glob("tests/specs/*.yaml")]), ids=lambda path: path.stem
 )
-def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: Path) -> None:
-    op = resolve.resolve(spec.load(path))
+def test_no_name_of_a_spec_can_hide_one_that_generated_code_needs(path: Path, api: PluginApi) -> None:
+    found = spec.load(path)
+    if api is PluginApi.V2 and (found.form.sizes or "!)" in found.form.schema):
+        return  # which it cannot have
+    op = resolve.resolve(found, api)
     launch, tensors = op.launch, facts.buffers(op)
     kernels = {kernel.function for kernel in launch.kernels}
     own = {argument.name for argument in op.arguments} | {*tensors, *names.of_tensors(tensors)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trtplug import fileset
+from trtplug.plugin_api import PluginApi
 from trtplug.problems import Problem, SpecError
 from trtplug.spec import load
 
@@ -60,15 +61,20 @@ class Target:
             shutil.copytree(self.given, tree, ignore=shutil.ignore_patterns(*_LITTER))
 
 
-def targets(given: Sequence[Path], together: str | None = None) -> tuple[Target, ...]:
-    """Read specs and packages, or the specs of one package of that name; raises SpecError with every problem of all."""
+def targets(
+    given: Sequence[Path], together: str | None = None, plugin_api: PluginApi | None = None
+) -> tuple[Target, ...]:
+    """Read specs and packages, or the specs of one package of that name; raises SpecError with every problem of all.
+
+    `plugin_api` takes the place of what the specs say.
+    """
     if together is not None:
-        return _specs(given, together)
+        return _specs(given, together, plugin_api)
     found: list[Target] = []
     problems: list[Problem] = []
     for path in given:
         try:
-            found += [_package(path)] if path.is_dir() else _specs([path])
+            found += [_package(path)] if path.is_dir() else _specs([path], None, plugin_api)
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -76,7 +82,7 @@ def targets(given: Sequence[Path], together: str | None = None) -> tuple[Target,
     return tuple(found)
 
 
-def _specs(paths: Sequence[Path], together: str | None = None) -> tuple[Target, ...]:
+def _specs(paths: Sequence[Path], together: str | None, plugin_api: PluginApi | None) -> tuple[Target, ...]:
     # Here, because a package's folder needs neither.
     from trtplug import package
     from trtplug.model import Body
@@ -101,7 +107,7 @@ def _specs(paths: Sequence[Path], together: str | None = None) -> tuple[Target, 
             ),
             render_package(found),
         )
-        for found in package.read(paths, together)
+        for found in package.read(paths, together, plugin_api)
     )
 
 

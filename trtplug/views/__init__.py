@@ -12,7 +12,20 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from trtplug.model import Body, Op, Package
-from trtplug.views import converter, launching, onnx, plugin, project, proof, registered, shapes, torch_op
+from trtplug.plugin_api import PluginApi
+from trtplug.views import (
+    converter,
+    launching,
+    onnx,
+    plugin,
+    plugin_v2,
+    project,
+    proof,
+    proof_v2,
+    registered,
+    shapes,
+    torch_op,
+)
 
 # Output path (with the places that project.py names in braces): template below templates/package, and view.
 OfPackage: TypeAlias = Mapping[str, tuple[str, Callable[[Package], Mapping[str, object]]]]
@@ -29,7 +42,7 @@ PACKAGE: OfPackage = MappingProxyType(
 )
 
 # Of plugins that the package brings.
-PLUGINS: OfPackage = MappingProxyType({"src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing)})
+PLUGINS: OfPackage = MappingProxyType({"src/{package}/_dims.py": ("src/_dims.py.jinja", shapes.dims)})
 
 OP: OfOp = MappingProxyType(
     {
@@ -78,6 +91,18 @@ REGISTERED: OfOp = MappingProxyType(
     }
 )
 
+# What an op whose plugin is an IPluginV2DynamicExt has in place of the above.
+V2: OfOp = MappingProxyType(
+    {
+        "{source}/plugin.py": ("src/plugin_v2.py.jinja", plugin_v2.plugin_v2),
+        "{tests}/carrier.py": ("tests/carrier.py.jinja", proof_v2.carrier),
+        "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", proof.run_engine),
+        "{tests}/test_plugin.py": ("tests/test_plugin_v2.py.jinja", proof_v2.plugin_test),
+        "{tests}/test_onnx.py": ("tests/test_onnx_v2.py.jinja", proof.onnx_test),
+        "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", proof.engine_test),
+    }
+)
+
 SEVERAL: OfPackage = MappingProxyType(
     {
         "src/{package}/__init__.py": ("src/several/__init__.py.jinja", project.parts),
@@ -96,7 +121,8 @@ def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
-        files = {**OP, **BODY[op.body], **(REGISTERED if op.registered else {})}
+        files = {**OP, **BODY[op.body]}
+        files |= V2 if op.plugin_api is PluginApi.V2 else REGISTERED if op.registered else {}
         for path, (template, view_of_op) in files.items():
             yield path.format(**places), template, view_of_op(op)
 

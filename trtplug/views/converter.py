@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from trtplug.model import Attribute, Op, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import names
 
@@ -27,6 +28,9 @@ class Converter(TypedDict):
     sizes: bool
     bools: bool
     result: str
+    v2: bool
+    interface: str
+    add_plugin: str
 
 
 def converter(op: Op) -> Converter:
@@ -35,6 +39,7 @@ def converter(op: Op) -> Converter:
         f"_cast(ctx, layer.get_output({i}), trt.DataType.BOOL)" if _returns_bool(op, i) else f"layer.get_output({i})"
         for i in range(len(op.results))
     ]
+    v2 = op.plugin_api is PluginApi.V2
     return Converter(
         op=op.names.op,
         target=op.names.functional if op.written else op.names.op,
@@ -55,6 +60,9 @@ def converter(op: Op) -> Converter:
         optional=any(t.optional for t in op.tensors),
         bools=any(map(facts.is_bool, op.tensors)) or any(_returns_bool(op, i) for i in range(len(op.results))),
         result=outputs[0] if len(outputs) == 1 else f"({names(outputs)})",
+        v2=v2,
+        interface="IPluginV2DynamicExt" if v2 else "IPluginV3",
+        add_plugin=facts.add_plugin(op),
     )
 
 

@@ -8,6 +8,7 @@ from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
 from trtplug.model import Attribute, Body, Op, Output, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, ArgumentType, Base, Default
 from trtplug.trial import dtype_rows
 from trtplug.views import spelling
@@ -101,8 +102,11 @@ def launch_expressions(op: Op) -> tuple[Expr, ...]:
 def open_sizes(op: Op) -> tuple[Attribute, ...]:
     """The SymInts that may be unknown when an engine is built: only shapes of outputs follow from them.
 
-    TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs.
+    TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs, and an
+    IPluginV2DynamicExt has no shape inputs at all.
     """
+    if op.plugin_api is PluginApi.V2:
+        return ()
     sizes = [a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional)]
     if not sizes or op.body is Body.TORCH or op.sizes or op.launch.scratch:
         return ()  # what a launch needs besides, as all of it may be, is not told it then
@@ -176,6 +180,11 @@ def added_values(op: Op, place: str = "") -> dict[str, str]:
     """The values of the attributes that the op itself does not have; its arguments are found at a place."""
     presences = {names.presence(t.name): f"{place}{t.name} is not None" for t in op.tensors if t.optional}
     return presences | ({names.ALIASED: "False"} if op.written else {})
+
+
+def add_plugin(op: Op) -> str:
+    """The method of TensorRT's networks that takes the plugin."""
+    return f"add_plugin_{op.plugin_api.value}"
 
 
 def reads_buffer(op: Op, value: Expr) -> bool:

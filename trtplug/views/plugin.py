@@ -91,12 +91,7 @@ _TEXTS = (Base.STR, Base.SCALARTYPE)
 def plugin(op: Op) -> Plugin:
     attributes = facts.plugin_attributes(op)
     own = {a.name: f"self.{a.name}" for a in attributes}
-    described = {f"{t.name}_dtype": _described(t, f"TORCH_DTYPES[{t.name}.type]", t.name) for t in op.tensors}
-    described |= {f"{t.name}_shape": _guarded(t, f"tuple({t.name}.dims)", "()", t.name) for t in op.tensors}
-    described |= own | {f"{o.name}_shape": f"tuple({o.name}.dims)" for o in op.outputs}
-    maxima = {f"{t.name}_dtype": _described(t, f"TORCH_DTYPES[{t.name}.desc.type]", t.name) for t in op.tensors}
-    maxima |= {f"{t.name}_shape": _guarded(t, f"tuple({t.name}.max)", "()", t.name) for t in op.tensors}
-    maxima |= own | {f"{o.name}_shape": f"tuple({o.name}.max)" for o in op.outputs}
+    described = read_off(op, "type", "dims")
     typed = own | {f"{t.name}_dtype": _described(t, f"{t.name}_dtype", f"{t.name}_dtype") for t in op.tensors}
     optional = any(tensor.optional for tensor in op.tensors)
     of_attributes = any(n in own for o in op.outputs for n in facts.dtype_needs(op, o))
@@ -171,11 +166,11 @@ def plugin(op: Op) -> Plugin:
         ),
         check=names(described[name] for name in facts.check_needs(op)),
         prepare=prepare_call(op, "torch.cuda.current_device()", described),
-        workspace=prepare_arguments(op, maxima) if op.launch.scratch else "",
+        workspace=prepare_arguments(op, read_off(op, "desc.type", "max")) if op.launch.scratch else "",
         field_sets=field_sets,
         wrong_fields=wrong_fields,
         create_arguments=names(f"{a.name}={_created(a)}" for a in attributes),
-        helpers=_helpers(op, attributes),
+        helpers=helpers(op, attributes),
         code_files=_code_files(op),
     )
 
@@ -195,6 +190,14 @@ def _targets(values: Iterable[str]) -> str:
     """The targets of an assignment from a sequence."""
     found = list(values)
     return f"{found[0]}," if len(found) == 1 else names(found)
+
+
+def read_off(op: Op, dtype: str, shape: str) -> dict[str, str]:
+    """How a method reads what rules need off TensorRT's descriptions, by the attributes for type and dimensions."""
+    read = {f"{t.name}_dtype": _described(t, f"TORCH_DTYPES[{t.name}.{dtype}]", t.name) for t in op.tensors}
+    read |= {f"{t.name}_shape": _guarded(t, f"tuple({t.name}.{shape})", "()", t.name) for t in op.tensors}
+    read |= {a.name: f"self.{a.name}" for a in facts.plugin_attributes(op)}
+    return read | {f"{o.name}_shape": f"tuple({o.name}.{shape})" for o in op.outputs}
 
 
 def _code_files(op: Op) -> str:
@@ -294,18 +297,18 @@ def _created(attribute: Attribute) -> str:
     return f'{read} if "{attribute.name}" in given else {spelling.frozen(default.value if default else None)}'
 
 
-def _helpers(op: Op, attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
+def helpers(op: Op, attributes: tuple[Attribute, ...], readers: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The readers of fields that this op has."""
     used = {_FIELDS[a.base].reader for a in attributes}
     if used & {"_ints", "_floats", "_dtype"}:
         used.add("_text")  # which they read with
-    helpers = [text for name, text in _READERS.items() if name in used]
+    found = [text for name, text in (readers or READERS).items() if name in used]
     if any(not a.is_list and a.base not in _TEXTS for a in attributes):
-        helpers.append(_ONE)
-    return tuple(text.replace("OP", op.names.op) for text in helpers)
+        found.append(_ONE)
+    return tuple(text.replace("OP", op.names.op) for text in found)
 
 
-_READERS = {
+READERS = {
     "_ints": '''\
 def _ints(field: Any) -> tuple[int, ...]:
     """The ints of a field, copied out of TensorRT's memory; exported nodes have them as text."""

@@ -9,6 +9,7 @@ from typing import TypedDict
 from trtplug import __version__, cases
 from trtplug.model import Attribute, AttributeValue, Body, Op, Package, Tensor
 from trtplug.names import Names
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
 
@@ -90,6 +91,7 @@ class ReadmeOp(TypedDict):
     source: str
     example: str
     body: str
+    v2: bool
 
 
 class Written(TypedDict):
@@ -108,6 +110,8 @@ class Readme(TypedDict):
     import_name: str
     several: bool
     kernels: bool
+    v3: bool
+    v2: bool
     ops: tuple[ReadmeOp, ...]
     written: tuple[Written, ...]
 
@@ -120,6 +124,8 @@ def readme(package: Package) -> Readme:
         import_name=package.import_name,
         several=package.several,
         kernels=_has_kernels(package),
+        v3=_any(package, PluginApi.V3),
+        v2=_any(package, PluginApi.V2),
         ops=tuple(map(_readme_op, package.ops)),
         written=tuple(
             Written(
@@ -145,6 +151,7 @@ def _readme_op(op: Op) -> ReadmeOp:
         source=source(op.names),
         body=_BODY[op.body],
         example=spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _shown(a, values[a.name])),
+        v2=op.plugin_api is PluginApi.V2,
     )
 
 
@@ -161,9 +168,17 @@ def nothing(package: Package) -> Nothing:
     return Nothing()
 
 
+def _any(package: Package, api: PluginApi) -> bool:
+    return any(op.plugin_api is api for op in package.ops)
+
+
+_PREPARES = {PluginApi.V3: "on_shape_change", PluginApi.V2: "configure_plugin"}
+
+
 class Parts(TypedDict):
     ops: tuple[str, ...]
     qualified: tuple[str, ...]
+    prepares: str
 
 
 def parts(package: Package) -> Parts:
@@ -172,6 +187,7 @@ def parts(package: Package) -> Parts:
     return Parts(
         ops=tuple(op.names.op for op in ops),
         qualified=tuple(f"torch.ops.{op.names.namespace}.{op.names.op}" for op in ops),
+        prepares=", ".join(method for api, method in _PREPARES.items() if _any(package, api)),
     )
 
 

@@ -9,6 +9,7 @@ from trtplug import cases, trial
 from trtplug.dtypes import TABLE
 from trtplug.expr import Expr, Python
 from trtplug.model import Attribute, Case, Op, Profile, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, launching, onnx, spelling
 from trtplug.views.spelling import names
@@ -338,6 +339,7 @@ def _if_given(tensor: Tensor, value: str, absent: str) -> str:
 
 
 _MOST_DIMENSIONS = 8  # of a description of TensorRT
+_STATE = ("plugin_name", "plugin_version", "plugin_namespace", "num_outputs", "timing_cache_id")  # of a plugin in C++
 
 
 class PluginTest(TypedDict):
@@ -363,6 +365,12 @@ class PluginTest(TypedDict):
     tuned: bool
     writes: bool
     own_outputs: str
+    state_strings: str
+    name_attribute: str
+    fields_of_subject: str
+    phase: str
+    for_context: str
+    desc: str
 
 
 def plugin_test(op: Op) -> PluginTest:
@@ -395,6 +403,12 @@ def plugin_test(op: Op) -> PluginTest:
         tuned=bool(_configurations(op)),
         writes=bool(op.written),
         own_outputs=f"outputs[{len(op.written)} :]" if op.written else "outputs",
+        state_strings=names(map(spelling.quoted, _STATE)),
+        name_attribute=_STATE[0],
+        fields_of_subject="subject.get_fields_to_serialize()",
+        phase=", trt.TensorRTPhase.BUILD",
+        for_context="attach_to_context(None)",
+        desc=".desc",
     )
 
 
@@ -532,6 +546,8 @@ class ConverterTest(TypedDict):
     model_parameters: str
     tensor_names: str
     float8: bool
+    add_plugin: str
+    interface: str
 
 
 def converter_test(op: Op) -> ConverterTest:
@@ -542,6 +558,8 @@ def converter_test(op: Op) -> ConverterTest:
         model_parameters=_model_parameters(op),
         tensor_names=names(t.name for t in op.tensors),
         float8=_returns(op, "float8_e4m3fn"),
+        add_plugin=facts.add_plugin(op),
+        interface="IPluginV2DynamicExt" if op.plugin_api is PluginApi.V2 else "plugin",
     )
 
 
@@ -567,6 +585,7 @@ class EngineTest(TypedDict):
     sizes: bool
     make_arguments: str
     bools: bool
+    add_plugin: str
 
 
 def engine_test(op: Op) -> EngineTest:
@@ -578,4 +597,5 @@ def engine_test(op: Op) -> EngineTest:
         sizes=bool(op.sizes),
         make_arguments=_make_arguments(op, "USUAL"),
         bools=_returns(op, "bool"),
+        add_plugin=facts.add_plugin(op),
     )

@@ -7,6 +7,7 @@ from typing import TypedDict
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Call, Each, Expr
 from trtplug.model import Check, Op, Package
+from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import SYMBOLIC, names
@@ -50,6 +51,15 @@ def tensorrt(package: Package) -> TensorRT:
         dtypes=tuple(dict.fromkeys(TABLE["int8"] if dtype.name == "bool" else dtype for dtype in used)),
         bools=any(dtype.name == "bool" for dtype in used),
     )
+
+
+class Dims(TypedDict):
+    v2: bool
+
+
+def dims(package: Package) -> Dims:
+    # Before TensorRT 10, which an IPluginV2DynamicExt may meet, there are no DimsExprs of a length alone.
+    return Dims(v2=any(op.plugin_api is PluginApi.V2 for op in package.ops))
 
 
 class OutputRule(TypedDict):
