@@ -44,8 +44,9 @@ class Installed:
 
     @property
     def test_names(self) -> tuple[str, ...]:
-        """The tests to run."""
-        return TESTS_OF_V2 if self.op.plugin_api is PluginApi.V2 else TESTS
+        """The tests to run; an op in PyTorch has no kernel to compile."""
+        chosen = TESTS_OF_V2 if self.op.plugin_api is PluginApi.V2 else TESTS
+        return tuple(name for name in chosen if name != "compile" or self.op.launch.kernels)
 
     def run(self, arguments: list[str], folder: Path, *, bridged: bool = False) -> Done:
         """Runs Python where the installed package, and with `bridged` plugin layers, are to be had."""
@@ -86,11 +87,6 @@ def install(path: Path, api: PluginApi | None, work: Path) -> tuple[Row, Install
             return Row(name, FAILED, done.reason), None
     inside = done.stdout.strip().startswith(str(site))
     return Row(name, PASSED if inside else FAILED, f"version {op.package_version}"), installed
-
-
-def tests_of(installed: Installed) -> list[str]:
-    """The tests to run; an op in PyTorch has no kernel to compile."""
-    return [name for name in TESTS if name != "compile" or installed.op.launch.kernels]
 
 
 def run_test(installed: Installed, name: str) -> list[Row]:
