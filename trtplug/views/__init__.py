@@ -24,6 +24,7 @@ PACKAGE: OfPackage = MappingProxyType(
         ".github/workflows/verify.yml": ("verify.yml.jinja", project.nothing),
         "src/{package}/_tensorrt.py": ("src/_tensorrt.py.jinja", shapes.tensorrt),
         "src/{package}/_dims.py": ("src/_dims.py.jinja", project.nothing),
+        "src/{package}/_network.py": ("src/_network.py.jinja", project.nothing),
         "tests/conftest.py": ("tests/conftest.py.jinja", project.nothing),
     }
 )
@@ -47,6 +48,7 @@ OP: OfOp = MappingProxyType(
         "{tests}/test_plugin.py": ("tests/test_plugin.py.jinja", proof.plugin_test),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
         "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
+        "{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", proof.converter_test),
         "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
     }
 )
