@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import tensorrt_rtx as trt
+from onnx import TensorProto, helper
 
 from tests.converter.plan import fields
 
@@ -102,6 +104,31 @@ class Packages:
             "made up": b"-input-" in plan,
         }
 
+    def twice(self) -> dict[str, Any]:
+        """The engine of a network that was given a plugin, and that of the same network parsed as a whole."""
+        given, parsed = Network(), Network()
+        x = given.network.add_input("x", trt.DataType.FLOAT, (1, -1))
+        y = self.padded(given, "pad", x, (1, 2))
+        y.name = "y"
+        node = helper.make_node(
+            self.pad.NAME,
+            ["x"],
+            ["y"],
+            name="pad",
+            domain=self.pad.NAMESPACE,
+            padding="1 2",
+            plugin_version=self.pad.VERSION,
+            plugin_namespace=self.pad.NAMESPACE,
+        )
+        ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, name]) for name in "xy"]
+        opsets = [helper.make_opsetid("", 18), helper.make_opsetid(self.pad.NAMESPACE, 1)]
+        model = helper.make_model(
+            helper.make_graph([node], "pad", ends[:1], ends[1:]), opset_imports=opsets, ir_version=9
+        )
+        assert trt.OnnxParser(parsed.network, LOG).parse(model.SerializeToString())
+        one, two = given.engine(y), parsed.engine()
+        return {"bytes": len(one), "equal": one == two}
+
     def threads(self) -> list[list[int]]:
         """Each thread's engines hold its own padding."""
         found: list[list[int]] = [[] for _ in range(4)]
@@ -119,6 +146,18 @@ class Packages:
             thread.start()
         for thread in running:
             thread.join()
+        return found
+
+    def obstacles(self) -> list[str]:
+        """What keeps plugins out: nothing, a parser that takes no custom nodes, and no package onnx."""
+        found = [self.of_pad.obstacle()]
+        for patch in (
+            mock.patch.object(trt, "__version__", "1.6.1.120"),
+            mock.patch.object(self.of_pad, "find_spec", lambda name: None),
+        ):
+            self.of_pad.obstacle.cache_clear()
+            with patch:
+                found.append(self.of_pad.obstacle())
         return found
 
     def failure(self) -> dict[str, Any]:
@@ -141,7 +180,13 @@ class Packages:
 
 def main(circ_pad: str, rotary: str) -> None:
     packages = Packages(Path(circ_pad), Path(rotary))
-    parts: tuple[Callable[[], Any], ...] = (packages.mixed, packages.threads, packages.failure)
+    parts: tuple[Callable[[], Any], ...] = (
+        packages.mixed,
+        packages.twice,
+        packages.threads,
+        packages.failure,
+        packages.obstacles,
+    )
     results = {}
     for part in parts:
         results[part.__name__] = part()

@@ -39,7 +39,7 @@ def op(path: Path) -> Op:
 
 
 @pytest.fixture(scope="module")
-def results(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def models(path: Path, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Results:
     """What came of each model."""
     # The ONNX parser, which adds plugins to networks, opens the library by a name that its package does not ship.
     folder = tmp_path_factory.mktemp("library")
@@ -58,10 +58,10 @@ def without_library(path: Path, built: Built) -> Results:
     return worker(built(path), "coverage", "")
 
 
-def worker(package: Path, models: str, library_path: str) -> Results:
+def worker(package: Path, model: str, library_path: str) -> Results:
     """The results of tests.converter.worker, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.converter.worker", package, models],
+        [sys.executable, "-m", "tests.converter.worker", package, model],
         cwd=ROOT,
         env={**os.environ, "LD_LIBRARY_PATH": library_path},
         capture_output=True,
@@ -96,9 +96,9 @@ def attributes(result: Any) -> list[str]:
     return [plugin[3] for plugin in result["plugins"]]
 
 
-def test_engine_holds_the_plugin_for_every_dtype(op: Op, results: Results) -> None:
-    assert len(results["positional"]) >= 1
-    for dtypes, result in results["positional"].items():
+def test_engine_holds_the_plugin_for_every_dtype(op: Op, models: Results) -> None:
+    assert len(models["positional"]) >= 1
+    for dtypes, result in models["positional"].items():
         assert "error" not in result, f"{dtypes}: {result['error']}"
         assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)], dtypes
         assert attributes(result) == result["given"], dtypes
@@ -109,14 +109,14 @@ def test_engine_holds_the_plugin_for_every_dtype(op: Op, results: Results) -> No
 
 
 @pytest.mark.parametrize("model", ["keywords", "cases", "constants", "parameters"])
-def test_arguments_are_bound_wherever_the_graph_has_them(op: Op, results: Results, model: str) -> None:
-    for result in all_of(results, model):
+def test_arguments_are_bound_wherever_the_graph_has_them(op: Op, models: Results, model: str) -> None:
+    for result in all_of(models, model):
         assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)]
         assert attributes(result) == result["given"]
 
 
-def test_every_case_is_taken_through(op: Op, results: Results) -> None:
-    results = all_of(results, "cases")
+def test_every_case_is_taken_through(op: Op, models: Results) -> None:
+    results = all_of(models, "cases")
     full = [case for case in op.cases if all(math.prod(shape) for shape in case.shapes.values())]
     assert len(results) == len(full) > 1
     optional = [tensor for tensor in op.tensors if tensor.optional]
@@ -124,9 +124,9 @@ def test_every_case_is_taken_through(op: Op, results: Results) -> None:
 
 
 def test_values_are_unchanged_in_a_process_that_loads_the_engine(
-    op: Op, results: Results, built: Built, path: Path
+    op: Op, models: Results, built: Built, path: Path
 ) -> None:
-    results = [*all_of(results, "cases"), only(results, "two_calls")]
+    results = [*all_of(models, "cases"), only(models, "two_calls")]
     assert all(result["fields"] for result in results), "no engine holds the plugin's fields where they are looked for"
     given = json.dumps([fields for result in results for fields in result["fields"]])
     done = subprocess.run(
@@ -143,8 +143,8 @@ def test_values_are_unchanged_in_a_process_that_loads_the_engine(
         assert {next(made) for _ in result["fields"]} == set(result["given"])
 
 
-def test_two_calls_in_one_network_keep_their_attributes(op: Op, results: Results) -> None:
-    result = only(results, "two_calls")
+def test_two_calls_in_one_network_keep_their_attributes(op: Op, models: Results) -> None:
+    result = only(models, "two_calls")
     assert [plugin[:3] for plugin in result["plugins"]] == [plugin_of(op)] * 2
     assert result["layers"].count("PLUGIN_V3") == 2
     first, second = attributes(result)
@@ -152,16 +152,16 @@ def test_two_calls_in_one_network_keep_their_attributes(op: Op, results: Results
     assert [first, second] == result["given"]
 
 
-def test_converter_closes_the_graph_break(results: Results) -> None:
-    before, after = only(results, "unregistered"), only(results, "coverage")
+def test_converter_closes_the_graph_break(models: Results) -> None:
+    before, after = only(models, "unregistered"), only(models, "coverage")
     assert float(before["percent"]) < 100
     assert [name.rsplit("_", 1)[0] for name in before["graphs"]] == ["_run_on_gpu", "_run_on_acc"]
     assert after["percent"] == "100.0"
     assert [name.rsplit("_", 1)[0] for name in after["graphs"]] == ["_run_on_acc"]
 
 
-def test_attributes_known_only_at_run_time_decline(op: Op, results: Results) -> None:
-    answers = only(results, "declined")
+def test_attributes_known_only_at_run_time_decline(op: Op, models: Results) -> None:
+    answers = only(models, "declined")
     assert answers.pop("") == {"converter": True, "log": []}
     for name, answer in answers.items():
         assert not answer["converter"], name

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +43,11 @@ def test_plugins_of_two_packages_stand_in_one_network(results: dict[str, Any]) -
     }
 
 
+def test_engine_is_the_one_that_the_parser_alone_would_give(results: dict[str, Any]) -> None:
+    assert results["twice"]["equal"]
+    assert results["twice"]["bytes"] > 1000
+
+
 def test_threads_do_not_mix_up_their_plugins(results: dict[str, Any]) -> None:
     assert results["threads"] == [[i] * 6 for i in (1, 2, 3, 4)]
 
@@ -53,3 +57,11 @@ def test_a_plugin_that_fails_leaves_nothing_behind(results: dict[str, Any]) -> N
     assert failure["shape"] == "Could not get tensor shape."
     assert failure["creators"]
     assert failure["bytes"] > 1000
+
+
+def test_what_keeps_plugins_out_is_said_with_its_remedy(results: dict[str, Any]) -> None:
+    nothing, release, onnx = results["obstacles"]
+    assert nothing == ""
+    assert release == "networks of tensorrt_rtx 1.6.1.120 take no plugin; use 1.7 or newer"
+    assert onnx.startswith("networks of tensorrt_rtx 1.7.")
+    assert onnx.endswith("take plugins by way of its ONNX parser alone; pip install onnx")
