@@ -82,7 +82,7 @@ class Packages:
 
     def padded(self, network: Network, name: str, tensor: Any, padding: tuple[int, ...]) -> Any:
         plugin = self.pad.CircularPadPlugin(padding=padding)
-        return self.of_pad.add_plugin(network.network, name, [tensor], plugin).get_output(0)
+        return self.of_pad.add_layer(network.network, name, [tensor], plugin).get_output(0)
 
     def mixed(self) -> dict[str, Any]:
         """Both packages in one network, one of them twice; an error recorder stays the network's."""
@@ -92,7 +92,7 @@ class Packages:
         positions = network.input("positions", (-1,), trt.DataType.INT64)
         table = network.input("table", (100, 64))
         plugin = self.rotary.RotaryEmbeddingPlugin(interleaved=False)
-        layer = self.of_rotary.add_plugin(network.network, "turned", [q, k, positions, table], plugin)
+        layer = self.of_rotary.add_layer(network.network, "turned", [q, k, positions, table], plugin)
         outputs = [layer.get_output(i) for i in range(layer.num_outputs)]
         plan = network.engine(*outputs)
         return {
@@ -153,7 +153,7 @@ class Packages:
         found = [self.of_pad.obstacle()]
         for patch in (
             mock.patch.object(trt, "__version__", "1.6.1.120"),
-            mock.patch.object(self.of_pad, "find_spec", lambda name: None),
+            mock.patch.object(self.of_pad, "find_spec", return_value=None),
         ):
             self.of_pad.obstacle.cache_clear()
             with patch:

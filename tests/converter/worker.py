@@ -196,13 +196,13 @@ class Bench:
         """Registers the package's converter, and has an eye on the plugins that it adds."""
         importlib.import_module(f"{self.package.name}.converter")
         module = importlib.import_module(f"{self.package.name}._network")
-        add = module.add_plugin
+        add = module.add_layer
 
         def noted(network: Any, name: str, inputs: Any, plugin: Any) -> Any:
             self.plugins.append((network, plugin))
             return add(network, name, inputs, plugin)
 
-        vars(module)["add_plugin"] = noted
+        vars(module)["add_layer"] = noted
 
     def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], dynamic: bool) -> Built:
         """The model of these calls through Torch-TensorRT's compiler, down to an engine."""

@@ -51,7 +51,7 @@ def _opens(library: str) -> bool:
     return True
 
 
-def add_plugin(network: Any, name: str, inputs: Sequence[Any], plugin: Any) -> Any:
+def add_layer(network: Any, name: str, inputs: Sequence[Any], plugin: Any) -> Any:
     """The layer of that name that stands for the plugin, as INetworkDefinition.add_plugin_v3 gives it."""
     if hasattr(network, "add_plugin_v3"):
         layer = network.add_plugin_v3(inputs, [], plugin)

@@ -61,5 +61,5 @@ def convert(ctx: ConversionContext, target: Any, args: tuple[Any, ...], kwargs: 
     inputs = [
         get_trt_tensor(ctx, x, f"{name}_x"),
     ]
-    layer = _network.add_plugin(ctx.net, f"{NAME}-{name}", inputs, plugin)
+    layer = _network.add_layer(ctx.net, f"{NAME}-{name}", inputs, plugin)
     return layer.get_output(0)
