@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -17,6 +18,11 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("TRITON_INTERPRET", "1")
 
 Built = Callable[..., Path]
+
+# CI says that it has installed it, so that a missing one fails there.
+TORCH_TENSORRT = (
+    importlib.util.find_spec("torch_tensorrt") is not None or os.environ.get("TRTPLUG_REQUIRE") == "torch_tensorrt"
+)
 
 
 @pytest.fixture(scope="session")

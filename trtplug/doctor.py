@@ -49,7 +49,9 @@ BUILD, HATCHLING, PIP, PYTEST, TORCH, TRITON, NUMPY, ONNX, ONNXSCRIPT = (
     for name in ("build", "hatchling", "pip", "pytest", "torch", "triton", "numpy", "onnx", "onnxscript")
 )
 TENSORRT = Need("TensorRT", ("tensorrt_rtx", "tensorrt"), _VERIFY)
-TORCH_TENSORRT = Need("torch_tensorrt", ("torch_tensorrt",), "pip install 'trtplug[torch-tensorrt]'")
+TORCH_TENSORRT = Need(
+    "torch_tensorrt", ("torch_tensorrt", "torch_tensorrt_rtx"), "pip install 'trtplug[torch-tensorrt]'"
+)
 CUDA = Need("a CUDA device", ("cuda",), "use a machine with an NVIDIA GPU and a CUDA build of torch")
 
 

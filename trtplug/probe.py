@@ -13,6 +13,8 @@ LIBRARIES = (
     *("build", "hatchling", "pip", "pytest", "numpy", "torch", "triton", "onnx", "onnxscript"),
     *("tensorrt_rtx", "tensorrt", "torch_tensorrt"),
 )
+# Without a GPU torch_tensorrt does not import, yet its tests can do with this distribution of it.
+DISTRIBUTIONS = ("torch_tensorrt_rtx",)
 
 
 def _report(name: str, version: str | None = None, problem: str = "") -> None:
@@ -20,6 +22,8 @@ def _report(name: str, version: str | None = None, problem: str = "") -> None:
 
 
 def _library(name: str) -> str:
+    if name in DISTRIBUTIONS:
+        return metadata.version(name)
     module = importlib.import_module(name)
     version = getattr(module, "__version__", None)
     return str(version or metadata.version(name))
@@ -35,7 +39,7 @@ def _device() -> str:
 
 def main() -> None:
     _report("python", sys.version.split()[0])
-    for name in (*LIBRARIES, "cuda"):
+    for name in (*LIBRARIES, *DISTRIBUTIONS, "cuda"):
         _report(name, problem="takes the process down")
         try:
             with contextlib.redirect_stdout(sys.stderr):

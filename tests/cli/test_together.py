@@ -39,7 +39,10 @@ def test_build_diff_and_check_agree(trtplug: Run, specs: list[str]) -> None:
     built = trtplug("build", *specs, "--package", "acme_ops")
     assert re.fullmatch(r"build/acme-ops: \d+ created\n", built.out)
     assert sorted(os.listdir("build/acme-ops/src/acme_ops")) == sorted(
-        ["__init__.py", "_dims.py", "_tensorrt.py", "converter.py", "one", "onnx.py", "plugin.py", "py.typed", "two"]
+        [
+            *("__init__.py", "_dims.py", "_network.py", "_tensorrt.py", "converter.py", "one", "onnx.py", "plugin.py"),
+            *("py.typed", "two"),
+        ]
     )
     assert trtplug("diff", *specs, "--package", "acme_ops").code == 0
     # A package that other ops may join has its layout from the first.

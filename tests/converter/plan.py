@@ -15,6 +15,7 @@ _FIELD = re.compile(rb"\x00([A-Za-z_]\w*)\x07\x80\x01\x00.{4}" + _TEXT, re.DOTAL
 _DATA = re.compile(rb"(?:" + _TEXT + rb"|" + _BYTES + rb")", re.DOTALL)
 # TensorRT's names of the types in an engine, and those of trt.PluginFieldType.
 _TYPES = {"FP32": "FLOAT32", "FP64": "FLOAT64"}
+_KINDS = {*_TYPES, "INT8", "INT32", "INT64", "CHAR"}
 
 
 class Field(NamedTuple):
@@ -32,6 +33,9 @@ def fields(plan: bytes, first: str) -> list[list[Field]]:
     while match := _FIELD.search(plan, at):
         end = match.end() + int.from_bytes(match[2], "little")
         kind = plan[match.end() : end].decode()
+        if kind not in _KINDS:  # the namespace of the plugin, and the name of its first field
+            at = match.end() - 1
+            continue
         data = _DATA.match(plan, end)
         assert data is not None, f"the engine's field {match[1]!r} is followed by {plan[end : end + 24]!r}"
         at = data.end() + int.from_bytes(data[1] or data[2], "little")

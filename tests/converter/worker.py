@@ -1,7 +1,7 @@
 """Takes a generated package through the real Torch-TensorRT on a CPU and prints, as JSON, what came of each model.
 
-Usage: ``python -m tests.converter.worker PACKAGE bridged|plain``, where PACKAGE is a folder that trtplug generated.
-A process of its own, since the stand-ins of tests.harness.no_gpu last. A new model is a function in MODELS.
+Usage: ``python -m tests.converter.worker PACKAGE MODEL|all``, where PACKAGE is a folder that trtplug generated. It is a
+process of its own, since the stand-ins of tests.harness.no_gpu last. A new model is a function in MODELS.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import operator
 import os
 import sys
 import traceback
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,8 +26,9 @@ import tensorrt_rtx as trt
 import torch
 
 from tests.converter.plan import fields
-from tests.harness import no_gpu, rtx_bridge
+from tests.harness import no_gpu
 from tests.harness.dry_run import dry_run
+from trtplug.resources import templates
 
 Dtypes = tuple[torch.dtype, ...]
 Tensor = torch.Tensor | None  # Torch-TensorRT names dynamic inputs after parameters, so models take no *tensors
@@ -188,6 +190,7 @@ class Bench:
         self.package = package
         self.torch_tensorrt = no_gpu.import_torch_tensorrt()
         self.networks: list[Any] = []
+        self.plugins: list[tuple[Any, Any]] = []  # each with its network
         build = trt.Builder.build_serialized_network
 
         def noted(builder: Any, network: Any, config: Any) -> Any:
@@ -197,20 +200,40 @@ class Bench:
         trt.Builder.build_serialized_network = noted
 
     def register(self) -> None:
-        """Registers the package's converter."""
+        """Registers the package's converter, and has an eye on the plugins that it adds."""
         importlib.import_module(f"{self.package.name}.converter")
-
-    def take_v2(self) -> None:
-        """Has networks take an IPluginV2DynamicExt, inside the IPluginV3 that the package's tests have for it."""
         if (self.package.folder / "tests" / "carrier.py").exists():
-            carrier = importlib.import_module("generated_tests.carrier").Carrier
-            trt.INetworkDefinition.add_plugin_v2 = lambda network, inputs, plugin: network.add_plugin_v3(
-                inputs, [], carrier(plugin)
-            )
+            self._take_v2()
+            return
+        module = importlib.import_module(f"{self.package.name}._network")
+        add = module.add_layer
 
-    def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], plugins: int, dynamic: bool) -> Built:
+        def noted(network: Any, name: str, inputs: Any, plugin: Any) -> Any:
+            self.plugins.append((network, plugin))
+            return add(network, name, inputs, plugin)
+
+        vars(module)["add_layer"] = noted
+
+    def _take_v2(self) -> None:
+        """Has networks take an IPluginV2DynamicExt, inside the IPluginV3 that the package's tests have for it.
+
+        How TensorRT-RTX's networks take that, packages of an IPluginV3 know.
+        """
+        carrier = importlib.import_module("generated_tests.carrier").Carrier
+        module = types.ModuleType(f"{self.package.name}._network")
+        vars(module)["__package__"] = self.package.name
+        sys.modules[module.__name__] = module
+        exec((templates() / "package/src/_network.py.jinja").read_text(encoding="utf-8"), vars(module))
+
+        def added(network: Any, inputs: Any, plugin: Any) -> Any:
+            carried = carrier(plugin)
+            self.plugins.append((network, carried))
+            return module.add_layer(network, f"v2-{len(self.plugins)}", inputs, carried)
+
+        trt.INetworkDefinition.add_plugin_v2 = added
+
+    def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], dynamic: bool) -> Built:
         """The model of these calls through Torch-TensorRT's compiler, down to an engine."""
-        rtx_bridge.install(plugins * self.package.outputs)
         parts = [part for part in model.modules() if isinstance(part, Model)]
         names = [name for part in parts for name in part.names]
         given = [call[name] for part, call in zip(parts, calls, strict=True) for name in part.names]
@@ -230,7 +253,6 @@ class Bench:
         from torch_tensorrt.dynamo._settings import CompilationSettings
         from torch_tensorrt.dynamo.conversion._TRTInterpreter import TRTInterpreter
 
-        rtx_bridge.install(self.package.outputs)
         graph = by_hand(self.package, model)
         interpreter = TRTInterpreter(graph, list(inputs), compilation_settings=CompilationSettings(min_block_size=1))
         try:
@@ -240,15 +262,13 @@ class Bench:
         raise AssertionError("the interpreter ended without an engine")
 
     def _described(self, network: Any, plan: bytes, model: torch.nn.Module) -> Built:
-        plugins = rtx_bridge.plugins_of(network)
-        assert len(rtx_bridge.plugin_layers(network)) == len(plugins) * self.package.outputs
+        plugins = [plugin for of, plugin in self.plugins if of is network]
+        first = plugins[0].get_fields_to_serialize()[0].name  # which each has
         layers = [network.get_layer(i) for i in range(network.num_layers)]
         return Built(
             plugins=[[p.plugin_name, p.plugin_version, p.plugin_namespace, repr(self._attributes(p))] for p in plugins],
             given=[part.attributes for part in model.modules() if isinstance(part, Model)],
-            fields=[
-                [(each.name, each.type, each.data) for each in found[1:]] for found in fields(plan, first="passenger")
-            ],
+            fields=[[(each.name, each.type, each.data) for each in found] for found in fields(plan, first)],
             layers=[str(layer.type).split(".")[-1] for layer in layers],
             inputs=[list(network.get_input(i).shape) for i in range(network.num_inputs)],
             names_plugin=all(p.plugin_name.encode() in plan for p in plugins),
@@ -275,7 +295,7 @@ def positional(bench: Bench, dtypes: Dtypes) -> Built:
     """Every argument by position, dynamic sizes."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
-    return bench.compile(Model(package, call), [call], plugins=1, dynamic=True)
+    return bench.compile(Model(package, call), [call], dynamic=True)
 
 
 def keywords(bench: Bench, dtypes: Dtypes) -> Built:
@@ -316,7 +336,7 @@ def parameters(bench: Bench, dtypes: Dtypes) -> Built | None:
     call = package.call(package.calls.USUAL, dtypes)
     _, *others = package.calls.TENSORS
     model = Model(package, call, parameters=others)
-    return bench.compile(model, [call], plugins=1, dynamic=False) if others else None
+    return bench.compile(model, [call], dynamic=False) if others else None
 
 
 def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
@@ -325,7 +345,7 @@ def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
     first = package.call(package.calls.USUAL, dtypes)
     second = next(call for call in (package.call(case, dtypes) for case in package.calls.CASES) if _differ(first, call))
     model = Two(Model(package, first), Model(package, second))
-    return bench.compile(model, [first, second], plugins=2, dynamic=False)
+    return bench.compile(model, [first, second], dynamic=False)
 
 
 class Writing(Model):
@@ -423,18 +443,15 @@ MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (
 )
 
 
-def main(folder: str, way: str) -> None:
+def main(folder: str, chosen: str) -> None:
     """Prints one JSON object, {model: {dtypes: result or {"error": traceback}}}."""
     bench = Bench(Package(Path(folder)))
     every = bench.package.dtypes()
     results: dict[str, dict[str, Any]] = {"unregistered": {str(every[0]): _attempt(coverage, bench, every[0])}}
-    if way == "bridged":
-        rtx_bridge.install(1)
     bench.register()
-    if way == "bridged":
-        bench.take_v2()
-    models = MODELS if way == "bridged" else (coverage,)
-    for model in models:
+    for model in MODELS:
+        if chosen not in ("all", model.__name__):
+            continue
         some = every if model is positional else every[:1]
         results[model.__name__] = {str(dtypes): _attempt(model, bench, dtypes) for dtypes in some}
     print(json.dumps(results))

@@ -99,7 +99,7 @@ def test_s01_converter_returns_every_output(built: Built) -> None:
             return f"output {i}"
 
     class Context:
-        """A conversion whose network takes plugins, as TensorRT-RTX's do not."""
+        """A conversion whose network takes plugins at once, as TensorRT-RTX's do not."""
 
         def __init__(self) -> None:
             self.added: list[Any] = []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Built, run_trtplug
+from tests.conftest import ROOT, TORCH_TENSORRT, Built, run_trtplug
 from trtplug.verify import environment
 
 
@@ -61,6 +61,16 @@ CHANGES = {
     "kernel": Change("_kernel.py", "index >= size", "index > size", "parity"),
     "kernel type": Change("_kernel.py", "tl.program_id(0)", "tl.program_id(X)", "compile"),
 }
+if TORCH_TENSORRT:
+    CHANGES |= {
+        "static sizes alone": Change("converter.py", "    supports_dynamic_shapes=True,\n", "", "converter"),
+        "another attribute's value": Change("converter.py", "return (x, padding)", "return (padding, x)", "converter"),
+        "inputs are constants": Change("_network.py", "layer.set_input(i, tensor)", "pass", "converter"),
+        "no plugin for the engine": Change("_network.py", "    guest.seated = True\n", "", "converter"),
+        "outputs of the parser": Change(
+            "_network.py", "network.unmark_output(layer.get_output(i))", "pass", "converter"
+        ),
+    }
 
 
 # Of what circ_pad.yaml does not have: the spec below tests/specs, and the change.

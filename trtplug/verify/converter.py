@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trtplug.doctor import CUDA, NUMPY, PYTEST, TENSORRT, TORCH, TORCH_TENSORRT, TRITON
+from trtplug.doctor import NUMPY, PYTEST, TENSORRT, TORCH, TORCH_TENSORRT, TRITON
 from trtplug.verify import pytests
 from trtplug.verify.stage import Stage
 
 STAGE = Stage(
     "converter",
     "Torch-TensorRT puts the plugin into its engine",
-    (CUDA, PYTEST, TORCH, TRITON, NUMPY, TENSORRT, TORCH_TENSORRT),
+    (PYTEST, TORCH, TRITON, NUMPY, TENSORRT, TORCH_TENSORRT),
     pytests.runs("converter"),
 )

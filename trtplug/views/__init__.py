@@ -41,8 +41,9 @@ PACKAGE: OfPackage = MappingProxyType(
     }
 )
 
-# Of plugins that the package brings.
+# Of plugins that the package brings, and of those of them that are an IPluginV3.
 PLUGINS: OfPackage = MappingProxyType({"src/{package}/_dims.py": ("src/_dims.py.jinja", shapes.dims)})
+NETWORKS: OfPackage = MappingProxyType({"src/{package}/_network.py": ("src/_network.py.jinja", project.nothing)})
 
 OP: OfOp = MappingProxyType(
     {
@@ -58,6 +59,7 @@ OP: OfOp = MappingProxyType(
         "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
         "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
+        "{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", proof.converter_test),
         "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
     }
 )
@@ -115,8 +117,9 @@ SEVERAL: OfPackage = MappingProxyType(
 
 def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Every file that is filled in: its path, its template, and what the template places."""
-    own = any(op.registered is None for op in package.ops)
-    for manifest in (PACKAGE, *[PLUGINS] * own, *[SEVERAL] * package.several):
+    own = [op for op in package.ops if op.registered is None]
+    v3 = any(op.plugin_api is PluginApi.V3 for op in own)
+    for manifest in (PACKAGE, *[PLUGINS] * bool(own), *[NETWORKS] * v3, *[SEVERAL] * package.several):
         for path, (template, view) in manifest.items():
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:

@@ -1,53 +1,35 @@
-"""Torch-TensorRT: its registry dispatches the converter, and one engine holds the whole model. Needs a GPU."""
+"""Torch-TensorRT: its registry dispatches the converter, and one engine holds the whole model, which a GPU runs."""
 
 import importlib
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from .calls import DTYPES, DYNAMIC, LEAST, MOST, USUAL, Model, arguments, random_case, tensors
+from .calls import DTYPES, LEAST, MOST, OP, TENSORS, USUAL, arguments, random_case, tensors
+from .convert_without_gpu import NO_IMPORT, Between, exported
 
-if not torch.cuda.is_available():
-    pytest.skip("needs a CUDA device", allow_module_level=True)
-torch_tensorrt = pytest.importorskip("torch_tensorrt")  # first: it decides what `tensorrt` is
+GPU = torch.cuda.is_available()
+
+if find_spec("torch_tensorrt") is None:
+    pytest.skip("needs torch_tensorrt", allow_module_level=True)
+if GPU:
+    torch_tensorrt = importlib.import_module("torch_tensorrt")  # first: it decides what `tensorrt` is
 
 from trtplug_circular_pad import _launch, plugin  # noqa: E402
+from trtplug_circular_pad._network import obstacle  # noqa: E402
 from trtplug_circular_pad._tensorrt import trt  # noqa: E402
 
-if not hasattr(trt.INetworkDefinition, "add_plugin_v3"):
-    pytest.skip(f"networks of {trt.__name__} {trt.__version__} take no plugin", allow_module_level=True)
+if obstacle():
+    pytest.skip(obstacle(), allow_module_level=True)
 
 
-class Between(torch.nn.Module):
-    """The op between operators that TensorRT knows."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.model = Model()
-
-    def forward(self, x: torch.Tensor) -> Any:
-        """Calls the op as a user's model does."""
-        result = self.model(x)
-        return tuple(map(_doubled, result)) if isinstance(result, tuple) else _doubled(result)
-
-
-def _doubled(output: torch.Tensor) -> torch.Tensor:
-    return 2 * output.float()
-
-
-def compiled(dtypes: tuple[torch.dtype, ...], **options: Any) -> Any:
-    """The model compiled by Torch-TensorRT for the profile."""
-    given = tensors(arguments(USUAL, dtypes))
-    shapes: dict[str, dict[int, Any]] = {name: {} for name in given}
-    for tensor, dimension, least, most in DYNAMIC:
-        shapes[tensor][dimension] = torch.export.Dim.DYNAMIC(min=least, max=most)
-    program = torch.export.export(Between(), tuple(given.values()), dynamic_shapes=shapes)
-    return torch_tensorrt.dynamo.compile(
-        program, tuple(given.values()), min_block_size=1, use_python_runtime=True, **options
-    )
-
-
+@pytest.mark.skipif(not GPU, reason="needs a CUDA device")
 @pytest.mark.parametrize("dtypes", DTYPES, ids=str)
 def test_one_engine_holds_the_plugin_and_equals_eager(dtypes: tuple[torch.dtype, ...], record_property: Any) -> None:
     importlib.import_module("trtplug_circular_pad.converter")
@@ -59,7 +41,7 @@ def test_one_engine_holds_the_plugin_and_equals_eager(dtypes: tuple[torch.dtype,
         streams.append(stream)
         start(launch, *buffers, stream=stream)
 
-    model = compiled(dtypes)
+    model = torch_tensorrt.dynamo.compile(*exported(dtypes), min_block_size=1, use_python_runtime=True)
     parts = [name for name, _ in model.named_children()]
     assert len(parts) == 1, f"the graph is broken into {parts}"
     assert "_run_on_acc" in parts[0], f"{parts[0]} runs in PyTorch"
@@ -75,3 +57,24 @@ def test_one_engine_holds_the_plugin_and_equals_eager(dtypes: tuple[torch.dtype,
     assert not plugin.FAILURES
     record_property("library", f"{trt.__name__} {trt.__version__}, torch_tensorrt {torch_tensorrt.__version__}")
     record_property("graphs", len(parts))
+
+
+@pytest.mark.skipif(GPU, reason="a GPU is here, and the test above runs on it")
+def test_one_engine_is_built_around_the_plugin_without_a_gpu(record_property: Any) -> None:
+    # As a module of the tests' own package, which stands in the folder above.
+    module, above = f"{__package__}.convert_without_gpu", Path(__file__).parents[__package__.count(".") + 1]
+    done = subprocess.run([sys.executable, "-m", module], cwd=above, capture_output=True, text=True, check=False)
+    if done.returncode == NO_IMPORT:
+        pytest.skip(f"torch_tensorrt does not import without a GPU: {done.stderr.splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout.splitlines()[-1])
+    assert len(results) == len(DTYPES), "a compilation ended without an engine"
+    for result in results:
+        assert len(result["graphs"]) == 1, f"the graph is broken into {result['graphs']}"
+        assert "_run_on_acc" in result["graphs"][0], f"{result['graphs'][0]} runs in PyTorch"
+        assert len(result["plugins"]) == 1
+        assert (result["inputs"], result["outputs"]) == (len(TENSORS), len(OP.default._schema.returns))
+        assert result["named"], "the engine does not name the plugin"
+    record_property("library", f"{trt.__name__} {trt.__version__}, torch_tensorrt, without a GPU")
+    record_property("graphs", 1)
+    record_property("plugin_layer", results[0]["plugins"][0])

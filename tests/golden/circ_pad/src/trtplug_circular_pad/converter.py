@@ -10,6 +10,7 @@ import torch.utils._pytree as pytree
 from torch_tensorrt.dynamo.conversion import ConversionContext, dynamo_tensorrt_converter
 from torch_tensorrt.dynamo.conversion.converter_utils import get_trt_tensor
 
+from . import _network
 from ._names import NAME
 from ._tensorrt import trt
 from .plugin import CircularPadPlugin
@@ -31,8 +32,8 @@ def _bind(x: Any, padding: Any) -> tuple[Any, ...]:
 
 def _is_supported(node: torch.fx.Node, settings: Any = None) -> bool:
     """Whether a plugin can stand for this call; otherwise the op runs in PyTorch, and the log says why."""
-    if not hasattr(trt.INetworkDefinition, "add_plugin_v3"):
-        _warn_once(f"circular_pad stays in PyTorch: the networks of {trt.__name__} {trt.__version__} take no plugin")
+    if _network.obstacle():
+        _warn_once(f"circular_pad stays in PyTorch: {_network.obstacle()}")
         return False
     _x, padding = _bind(*node.args, **node.kwargs)
     unknown = [value for value in pytree.tree_leaves([padding]) if isinstance(value, torch.fx.Node)]
@@ -60,6 +61,5 @@ def convert(ctx: ConversionContext, target: Any, args: tuple[Any, ...], kwargs: 
     inputs = [
         get_trt_tensor(ctx, x, f"{name}_x"),
     ]
-    layer = ctx.net.add_plugin_v3(inputs, [], plugin)
-    layer.name = f"{NAME}-{name}"
+    layer = _network.add_layer(ctx.net, f"{NAME}-{name}", inputs, plugin)
     return layer.get_output(0)
