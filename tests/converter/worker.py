@@ -13,6 +13,7 @@ import logging
 import operator
 import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -195,9 +196,8 @@ class Bench:
         """Registers the package's converter."""
         importlib.import_module(f"{self.package.name}.converter")
 
-    def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], plugins: int, dynamic: bool) -> Built:
+    def compile(self, model: torch.nn.Module, calls: Sequence[dict[str, Any]], dynamic: bool) -> Built:
         """The model of these calls through Torch-TensorRT's compiler, down to an engine."""
-        rtx_bridge.install(plugins * self.package.outputs)
         parts = [part for part in model.modules() if isinstance(part, Model)]
         names = [name for part in parts for name in part.names]
         given = [call[name] for part, call in zip(parts, calls, strict=True) for name in part.names]
@@ -217,7 +217,6 @@ class Bench:
         from torch_tensorrt.dynamo._settings import CompilationSettings
         from torch_tensorrt.dynamo.conversion._TRTInterpreter import TRTInterpreter
 
-        rtx_bridge.install(self.package.outputs)
         graph = by_hand(self.package, model)
         interpreter = TRTInterpreter(graph, list(inputs), compilation_settings=CompilationSettings(min_block_size=1))
         try:
@@ -261,7 +260,7 @@ def positional(bench: Bench, dtypes: Dtypes) -> Built:
     """Every argument by position, dynamic sizes."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
-    return bench.compile(Model(package, call), [call], plugins=1, dynamic=True)
+    return bench.compile(Model(package, call), [call], dynamic=True)
 
 
 def keywords(bench: Bench, dtypes: Dtypes) -> Built:
@@ -302,7 +301,7 @@ def parameters(bench: Bench, dtypes: Dtypes) -> Built | None:
     call = package.call(package.calls.USUAL, dtypes)
     _, *others = package.calls.TENSORS
     model = Model(package, call, parameters=others)
-    return bench.compile(model, [call], plugins=1, dynamic=False) if others else None
+    return bench.compile(model, [call], dynamic=False) if others else None
 
 
 def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
@@ -311,10 +310,10 @@ def two_calls(bench: Bench, dtypes: Dtypes) -> Built:
     first = package.call(package.calls.USUAL, dtypes)
     second = next(call for call in (package.call(case, dtypes) for case in package.calls.CASES) if _differ(first, call))
     model = Two(Model(package, first), Model(package, second))
-    return bench.compile(model, [first, second], plugins=2, dynamic=False)
+    return bench.compile(model, [first, second], dynamic=False)
 
 
-def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+def coverage(bench: Bench, dtypes: Dtypes, **options: Any) -> dict[str, Any]:
     """A dry run, and what the package logged meanwhile."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
@@ -323,10 +322,36 @@ def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
     logger = logging.getLogger(package.name)
     logger.addHandler(lines)
     try:
-        found = dry_run(bench.torch_tensorrt, model, package.fixed_inputs(bench.torch_tensorrt, call))
+        found = dry_run(bench.torch_tensorrt, model, package.fixed_inputs(bench.torch_tensorrt, call), **options)
     finally:
         logger.removeHandler(lines)
     return {**asdict(found), "log": lines.lines}
+
+
+def excluded(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+    """A dry run in which the op is left to PyTorch, though it has a converter."""
+    return coverage(bench, dtypes, torch_executed_ops={bench.package.op})
+
+
+def demonstration(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+    """What the functions of the package's own tests find: coverage, graphs, plugin layers, the names of inputs."""
+    tests: Any = importlib.import_module("generated_tests.in_torch_tensorrt")
+    with tempfile.TemporaryDirectory() as folder:
+        before = tests.dry_run(Path(folder, "before"), torch_executed_ops={bench.package.op})
+        after = tests.dry_run(Path(folder, "after"))
+    graph = tests.compiled(tests.Followed(), dtypes, dryrun=True).graph
+    found = {"before": before, "after": after, "inputs": [n.name for n in graph.nodes if n.op == "placeholder"]}
+    models = {"dynamic": (tests.Followed(), True), "static": (tests.Followed(), False), "twice": (tests.Twice(), False)}
+    for name, (model, dynamic) in models.items():
+        with tests.plugin_layers() as layers:
+            try:
+                tests.compiled(model, dtypes, dynamic=dynamic)
+            except no_gpu.EngineBuilt as built:
+                plan = built.plan
+        network = bench.networks[-1]
+        inputs = {network.get_input(i).name: list(network.get_input(i).shape) for i in range(network.num_inputs)}
+        found[name] = {"layers": layers, "named": tests.NAME.encode() in plan, "inputs": inputs}
+    return found
 
 
 def by_hand(package: Package, model: Model, unknown: str = "") -> torch.fx.GraphModule:
@@ -386,6 +411,8 @@ MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (
     parameters,
     two_calls,
     coverage,
+    excluded,
+    demonstration,
     declined,
 )
 
@@ -396,7 +423,7 @@ def main(folder: str, way: str) -> None:
     every = bench.package.dtypes()
     results: dict[str, dict[str, Any]] = {"unregistered": {str(every[0]): _attempt(coverage, bench, every[0])}}
     if way == "bridged":
-        rtx_bridge.install(1)
+        rtx_bridge.install(0)  # all networks here are Torch-TensorRT's
     bench.register()
     models = MODELS if way == "bridged" else (coverage,)
     for model in models:

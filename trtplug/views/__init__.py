@@ -39,6 +39,8 @@ OP: OfOp = MappingProxyType(
         "{source}/onnx.py": ("src/onnx.py.jinja", onnx.onnx),
         "{tests}/calls.py": ("tests/calls.py.jinja", proof.calls),
         "{tests}/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
+        "{tests}/fresh_process.py": ("tests/fresh_process.py.jinja", proof.fresh_process),
+        "{tests}/in_torch_tensorrt.py": ("tests/in_torch_tensorrt.py.jinja", proof.in_torch_tensorrt),
         "{tests}/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
         "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
