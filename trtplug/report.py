@@ -75,7 +75,8 @@ def line(package: str, result: StageResult) -> str:
     """One stage on one line, for output that is no terminal."""
     seconds = "" if result.status is Status.SKIPPED else f" {result.seconds:.1f} s"
     reason = f": {result.reason}" if result.reason else ""
-    return f"{package} {result.name} ... {result.status.value}{seconds}{reason}"
+    figures = f" [{_figures(result)}]" if result.figures else ""
+    return f"{package} {result.name} ... {result.status.value}{seconds}{reason}{figures}"
 
 
 def table(package: PackageResult) -> Table:
@@ -89,12 +90,11 @@ def table(package: PackageResult) -> Table:
     rows.add_column("seconds", justify="right", no_wrap=True)
     rows.add_column("figures, reason")
     for stage in package.stages:
-        figures = ", ".join(f"{name} {value}" for name, value in stage.figures.items())
         rows.add_row(
             stage.name,
             Text(stage.status.value, _COLOURS[stage.status]),
             "" if stage.status is Status.SKIPPED else f"{stage.seconds:.1f}",
-            Text("\n".join(filter(None, (figures, stage.reason)))),
+            Text("\n".join(filter(None, (_figures(stage), stage.reason)))),
         )
     return rows
 
@@ -151,6 +151,10 @@ class Spinners:
         colour = _COLOURS[result.status]
         text = f"{package} {result.name} [{colour}]{result.status.value}[/]"
         self._progress.update(task, description=text, total=1, completed=1)
+
+
+def _figures(stage: StageResult) -> str:
+    return ", ".join(f"{name} {value}" for name, value in stage.figures.items())
 
 
 def _names(stages: Sequence[StageResult]) -> str:

@@ -15,7 +15,7 @@ from trtplug.cases import attribute_values
 from trtplug.dtypes import Dtype
 from trtplug.expr import FUNCTIONS, TENSOR, Expr, Python
 from trtplug.located import Located
-from trtplug.model import Case, Kernel, Op, Profile, Tensor
+from trtplug.model import Attribute, AttributeValue, Case, Kernel, Op, Profile, Tensor
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
 _INT64 = range(-(2**63), 2**63)
@@ -117,6 +117,36 @@ def value_of(op: Op, case: Case, expression: Expr) -> Any:
     return _evaluate(_step("the expression", "", expression), {**_GLOBALS, **attribute_values(op, case)})
 
 
+def usual_shapes(op: Op) -> list[list[int]]:
+    """The shapes of the outputs at the profile's opt."""
+    trial = _Trial(op)
+    trial.problem(profile_case(op, 1))
+    return trial.output_shapes
+
+
+def other_attributes(op: Op) -> tuple[tuple[Attribute, AttributeValue], ...]:
+    """The attributes, and their values, in which a later case differs that suits the tensors of the profile's opt.
+
+    It suits them if no expression refuses it, if it takes all that the tensors are filled with, and if no output is
+    empty. Where no case does, there are none.
+    """
+    usual = profile_case(op, 1)
+    first = attribute_values(op, usual)
+    others = [(attribute_values(op, case), case.attributes) for case in op.cases]
+    others = [(values, given) for values, given in others if values != first]
+    if not others:
+        return ()
+    trial = _Trial(op)
+    trial.problem(usual)
+    filled = trial.ranges
+    for values, given in others:
+        if trial.problem(Case(usual.shapes, given)) is None and all(map(math.prod, trial.output_shapes)):
+            ends = [(filled[name], trial.ranges[name]) for name in filled]
+            if all(low <= least and most <= high for (least, most), (low, high) in ends):
+                return tuple((a, values[a.name]) for a in op.attributes if values[a.name] != first[a.name])
+    return ()
+
+
 def _of_profile(profile: Profile) -> str:
     return f"dimension {profile.dimension} of {profile.tensor}"
 
@@ -156,7 +186,10 @@ class _Trial:
             for tensor in op.tensors
             if tensor.range
         }
-        self.scratch_elements: list[int] = []  # of each buffer, in the last case
+        # Of the last case: how many elements each buffer has, the shapes of the outputs, what the tensors may hold.
+        self.scratch_elements: list[int] = []
+        self.output_shapes: list[list[int]] = []
+        self.ranges: dict[str, tuple[float, float]] = {}
 
     def problem(self, case: Case, dtypes: Sequence[Dtype] = ()) -> str | None:
         """What goes wrong with a case, if anything."""
@@ -178,9 +211,11 @@ class _Trial:
             env[step.name] = _evaluate(step, env)
         for step, output in zip(self._shapes, self._op.outputs, strict=True):
             env[step.name] = _shape(step, output.name, env)
+        self.output_shapes = [env[step.name] for step in self._shapes]
+        self.ranges = {}
         limits_of = {t.name: _limits(dtype) for t, dtype in zip(self._op.tensors, dtypes, strict=True)}
         for name, (low, high) in self._ranges.items():
-            least, most = _evaluate(low, env), _evaluate(high, env)
+            self.ranges[name] = least, most = _evaluate(low, env), _evaluate(high, env)
             if math.prod(case.shapes.get(name, (0,))) and least > most:
                 raise Refused(f"the range of {name} is empty")
             if (limits := limits_of[name]) and case.shapes.get(name) and not limits[0] <= least <= most <= limits[1]:

@@ -181,6 +181,8 @@ def test_the_command_tells_it_to_people_and_programs(outcome: dict[str, Any]) ->
         "tiny: 3 failed (opcheck, compile, engine), 3 passed, 3 did not run (spec, plugin, converter)"
     )
     assert "ValueError" in outcome["out"]  # the whole output of what failed
+    (parity,) = (line for line in outcome["out"].splitlines() if line.startswith("tiny parity ..."))
+    assert "microseconds 1.5, " in parity
     assert "\x1b" not in outcome["out"]
     assert outcome["result"]["packages"][0]["name"] == "tiny"
     suite = outcome["junit"].getroot()[0]

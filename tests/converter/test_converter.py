@@ -172,6 +172,31 @@ def test_converter_closes_the_graph_break(models: Results) -> None:
     assert [name.rsplit("_", 1)[0] for name in after["graphs"]] == ["_run_on_acc"]
 
 
+def test_an_excluded_op_is_as_one_without_a_converter(models: Results) -> None:
+    without, excluded = only(models, "unregistered"), only(models, "excluded")
+    assert {key: excluded[key] for key in ("percent", "graphs")} == {key: without[key] for key in ("percent", "graphs")}
+
+
+def test_functions_of_the_generated_tests_find_coverage_and_graphs(models: Results) -> None:
+    found = only(models, "demonstration")
+    (percent, graphs), after = found["before"], found["after"]
+    assert 0 < percent < 100
+    assert graphs == 2
+    assert after == [100.0, 1]
+
+
+def test_functions_of_the_generated_tests_find_the_layers_of_an_engine(op: Op, models: Results) -> None:
+    found = only(models, "demonstration")
+    for name, calls in (("dynamic", 1), ("static", 1), ("twice", 2)):
+        built = found[name]
+        assert len(set(built["layers"])) == len(built["layers"]) == calls, name
+        assert all(layer.startswith(f"{op.names.plugin}-") for layer in built["layers"]), name
+        assert built["named"], f"{name}: the engine does not name the plugin"
+        # By these names a fresh process hands an engine its inputs.
+        assert list(built["inputs"]) == found["inputs"], name
+        assert any(-1 in shape for shape in built["inputs"].values()) == (name == "dynamic"), name
+
+
 def test_attributes_known_only_at_run_time_decline(op: Op, models: Results) -> None:
     answers = only(models, "declined")
     assert answers.pop("") == {"converter": True, "log": []}

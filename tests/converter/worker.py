@@ -13,6 +13,7 @@ import logging
 import operator
 import os
 import sys
+import tempfile
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -363,10 +364,10 @@ def writing(bench: Bench, dtypes: Dtypes) -> Built | None:
     """The op itself where it writes to its arguments, dynamic sizes."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
-    return bench.compile(Writing(package, call), [call], plugins=1, dynamic=True) if package.functional else None
+    return bench.compile(Writing(package, call), [call], dynamic=True) if package.functional else None
 
 
-def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+def coverage(bench: Bench, dtypes: Dtypes, **options: Any) -> dict[str, Any]:
     """A dry run, and what the package logged meanwhile."""
     package = bench.package
     call = package.call(package.calls.USUAL, dtypes)
@@ -375,10 +376,36 @@ def coverage(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
     logger = logging.getLogger(package.name)
     logger.addHandler(lines)
     try:
-        found = dry_run(bench.torch_tensorrt, model, package.fixed_inputs(bench.torch_tensorrt, call))
+        found = dry_run(bench.torch_tensorrt, model, package.fixed_inputs(bench.torch_tensorrt, call), **options)
     finally:
         logger.removeHandler(lines)
     return {**asdict(found), "log": lines.lines}
+
+
+def excluded(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+    """A dry run in which the op is left to PyTorch, though it has a converter."""
+    return coverage(bench, dtypes, torch_executed_ops={bench.package.op})
+
+
+def demonstration(bench: Bench, dtypes: Dtypes) -> dict[str, Any]:
+    """What the functions of the package's own tests find: coverage, graphs, plugin layers, the names of inputs."""
+    tests: Any = importlib.import_module("generated_tests.in_torch_tensorrt")
+    with tempfile.TemporaryDirectory() as folder:
+        before = tests.dry_run(Path(folder, "before"), torch_executed_ops={bench.package.op})
+        after = tests.dry_run(Path(folder, "after"))
+    graph = tests.compiled(tests.Followed(), dtypes, dryrun=True).graph
+    found = {"before": before, "after": after, "inputs": [n.name for n in graph.nodes if n.op == "placeholder"]}
+    models = {"dynamic": (tests.Followed(), True), "static": (tests.Followed(), False), "twice": (tests.Twice(), False)}
+    for name, (model, dynamic) in models.items():
+        with tests.plugin_layers() as layers:
+            try:
+                tests.compiled(model, dtypes, dynamic=dynamic)
+            except no_gpu.EngineBuilt as built:
+                plan = built.plan
+        network = bench.networks[-1]
+        inputs = {network.get_input(i).name: list(network.get_input(i).shape) for i in range(network.num_inputs)}
+        found[name] = {"layers": layers, "named": tests.NAME.encode() in plan, "inputs": inputs}
+    return found
 
 
 def by_hand(package: Package, model: Model, unknown: str = "") -> torch.fx.GraphModule:
@@ -439,6 +466,8 @@ MODELS: tuple[Callable[[Bench, Dtypes], Any], ...] = (
     two_calls,
     writing,
     coverage,
+    excluded,
+    demonstration,
     declined,
 )
 

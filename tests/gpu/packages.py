@@ -112,6 +112,8 @@ def run_test(installed: Installed, name: str) -> list[Row]:
 
 def _unfit(op: Op, test: str) -> str:
     """Why the bridge into TensorRT-RTX's networks cannot hold an op, if a test needs it to."""
+    if test in IN_ENGINES and op.registered:
+        return "the bridge into TensorRT-RTX's networks stands in the place of TensorRT's own plugin"
     if test in IN_ENGINES and len(op.tensors) > _MOST_INPUTS:
         return f"the bridge into TensorRT-RTX's networks takes {_MOST_INPUTS} inputs, not {len(op.tensors)}"
     if test in IN_ENGINES and len(op.results) > 1 and facts.open_outputs(op):

@@ -7,7 +7,8 @@ inputs in place of the constants, which then die as unused. All of it is public 
 
 A carrier takes at most three inputs, no shape inputs, and gives one output. A plugin of several outputs sits in as many
 carriers: each runs all of it, gives one output, and lets the others go into a spare buffer. A carrier that stays empty
-would crash the builder, so the number of outputs in each network must be known before the network is made.
+would crash the builder, so the number of outputs in each network must be known before the network is made: a network
+of Torch-TensorRT's has those of the ops in the graph that is being converted, another one as many as `install` says.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _MOST_INPUTS = 3
 _SPARE_BYTES = 2**24  # of an output that a carrier does not give; far more than any test writes
 _PASSENGER = "passenger"  # the field that names the real plugin inside an engine
 _SEPARATOR = "\n"
+_OF_TORCH = ("aten", "prims", "tensorrt")  # namespaces of ops that no plugin stands for
 
 
 @dataclass
@@ -160,7 +162,7 @@ class _Layers:
     @name.setter
     def name(self, name: str) -> None:
         for i, carrier in enumerate(self._carriers):
-            carrier.name = f"{name}:{i}"
+            carrier.name = f"output {i} of {name}" if i else name
 
     def get_output(self, i: int) -> Any:
         return self._carriers[i].get_output(0)
@@ -184,6 +186,8 @@ class _Bridge:
         self._creator = _CarrierCreator()
         self._logger = trt.Logger(trt.Logger.WARNING)
         self._networks: dict[int, _Bridged] = {}
+        self._graph: torch.fx.Graph | None = None  # of the network that Torch-TensorRT is about to make
+        self._interpret = torch.fx.Interpreter.__init__
         self._create_network = trt.Builder.create_network
         self._build = trt.Builder.build_serialized_network
         registry = trt.get_plugin_registry()
@@ -192,19 +196,29 @@ class _Bridge:
                 registry.deregister_creator(creator)
         registry.register_creator(self._creator, "")
         # Functions, not bound methods: a class turns only the former into methods of its instances.
+        torch.fx.Interpreter.__init__ = lambda interpreter, module, *more, **named: self.interpret(  # type: ignore[method-assign]
+            interpreter, module, *more, **named
+        )
         trt.Builder.create_network = lambda builder, *flags: self.create_network(builder, *flags)
         trt.Builder.build_serialized_network = lambda builder, network, config: self.build(builder, network, config)
         trt.INetworkDefinition.add_plugin_v3 = lambda network, inputs, shape_inputs, plugin: self.add_plugin_v3(
             network, inputs, shape_inputs, plugin
         )
 
+    def interpret(self, interpreter: Any, module: Any, *more: Any, **named: Any) -> None:
+        self._interpret(interpreter, module, *more, **named)
+        if type(interpreter).__name__ == "TRTInterpreter":  # whose next step is to make a network
+            self._graph = module.graph
+
     def create_network(self, builder: Any, *flags: Any) -> Any:
         network = self._create_network(builder, *flags)
-        if not self.carriers:
+        carriers = self.carriers if self._graph is None else _outputs(self._graph)
+        self._graph = None
+        if not carriers:
             return network
         self._creator.empty.clear()
         parser = trt.OnnxParser(network, self._logger)
-        if not parser.parse(_carriers(self.carriers)):
+        if not parser.parse(_carriers(carriers)):
             raise RuntimeError([parser.get_error(i).desc() for i in range(parser.num_errors)])
         layers = plugin_layers(network)
         for layer in layers:
@@ -218,7 +232,7 @@ class _Bridge:
             raise NotImplementedError(f"a carrier has at most {_MOST_INPUTS} inputs and no shape inputs")
         bridged = self._networks.get(id(network))
         if bridged is None or len(bridged.free) < plugin.num_outputs:
-            raise RuntimeError(f"this network was made for {self.carriers} outputs: call rtx_bridge.install with more")
+            raise RuntimeError("this network was made for fewer outputs: call rtx_bridge.install with more")
         layers = []
         for output in range(plugin.num_outputs):
             layer, seat = bridged.free.pop(0)
@@ -244,10 +258,16 @@ _BRIDGE: _Bridge | None = None
 
 
 def install(carriers: int) -> None:
-    """Networks made from now on take, and need, plugins of so many outputs; may be called before the next network."""
+    """Networks made from now on, but for Torch-TensorRT's, take, and need, plugins of so many outputs."""
     global _BRIDGE
     _BRIDGE = _BRIDGE or _Bridge()
     _BRIDGE.carriers = carriers
+
+
+def _outputs(graph: torch.fx.Graph) -> int:
+    """The number of outputs of all the plugins that a graph needs."""
+    called = [node.target for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
+    return sum(len(op._schema.returns) for op in called if op.namespace not in _OF_TORCH)
 
 
 def _dense(dtype: Any) -> Any:

@@ -55,11 +55,12 @@ OP: OfOp = MappingProxyType(
         "{source}/onnx.py": ("src/onnx.py.jinja", onnx.onnx),
         "{tests}/calls.py": ("tests/calls.py.jinja", proof.calls),
         "{tests}/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
+        "{tests}/fresh_process.py": ("tests/fresh_process.py.jinja", proof.fresh_process),
+        "{tests}/in_torch_tensorrt.py": ("tests/in_torch_tensorrt.py.jinja", proof.in_torch_tensorrt),
         "{tests}/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
         "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
         "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
-        "{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", proof.converter_test),
         "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
     }
 )
@@ -90,7 +91,14 @@ REGISTERED: OfOp = MappingProxyType(
         "{source}/onnx.py": ("src/onnx_registered.py.jinja", registered.onnx),
         "{tests}/test_plugin.py": ("tests/test_plugin_registered.py.jinja", registered.plugin_test),
         "{tests}/test_onnx.py": ("tests/test_onnx_registered.py.jinja", proof.onnx_test),
+        "{tests}/run_engine.py": ("tests/run_engine_registered.py.jinja", proof.run_engine),
+        "{tests}/test_engine.py": ("tests/test_engine_registered.py.jinja", registered.engine_test),
     }
+)
+
+# What an op whose plugin is an IPluginV3 has besides.
+V3: OfOp = MappingProxyType(
+    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", proof.converter_test)}
 )
 
 # What an op whose plugin is an IPluginV2DynamicExt has in place of the above.
@@ -125,7 +133,7 @@ def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
         files = {**OP, **BODY[op.body]}
-        files |= V2 if op.plugin_api is PluginApi.V2 else REGISTERED if op.registered else {}
+        files |= V2 if op.plugin_api is PluginApi.V2 else REGISTERED if op.registered else V3
         for path, (template, view_of_op) in files.items():
             yield path.format(**places), template, view_of_op(op)
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 from trtplug import cases, trial
 from trtplug.dtypes import TABLE
 from trtplug.expr import Expr, Python
-from trtplug.model import Attribute, Case, Op, Profile, Tensor
+from trtplug.model import Attribute, Case, Op, Output, Profile, Tensor
 from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
 from trtplug.views import facts, launching, onnx, spelling
@@ -539,15 +539,47 @@ def _expected(attribute: Attribute, added: Mapping[str, str]) -> str:
     return value if attribute.base is Base.BOOL else f"{value}.encode()"
 
 
-class ConverterTest(TypedDict):
-    writes: bool
+class InTorchTensorRT(TypedDict):
     import_name: str
     package: str
     model_parameters: str
     tensor_names: str
+    several_outputs: bool
     float8: bool
+    only_float8: bool
+    scalars: bool
+    writes: bool
+    results: int
+    other: str
+
+
+def in_torch_tensorrt(op: Op) -> InTorchTensorRT:
+    return InTorchTensorRT(
+        import_name=op.names.import_name,
+        package=op.names.package,
+        model_parameters=_model_parameters(op),
+        tensor_names=names(t.name for t in op.tensors),
+        several_outputs=len(op.results) > 1,
+        float8=_returns(op, _FLOAT8),
+        only_float8=all(_may_be(op, output, _FLOAT8) for output in op.results),
+        scalars=[] in trial.usual_shapes(op) or any(t.rank[0] == 0 for t in op.written),
+        writes=bool(op.written),
+        results=len(op.results),
+        other=names(f"{a.name}={_frozen(a, value)}" for a, value in trial.other_attributes(op)),
+    )
+
+
+class ConverterTest(TypedDict):
+    import_name: str
+    package: str
+    writes: bool
+    own: bool
+    v3: bool
     add_plugin: str
-    interface: str
+    several_outputs: bool
+    sizes: bool
+    dynamic: bool
+    other: str
 
 
 def converter_test(op: Op) -> ConverterTest:
@@ -555,26 +587,51 @@ def converter_test(op: Op) -> ConverterTest:
         writes=bool(op.written),
         import_name=op.names.import_name,
         package=op.names.package,
-        model_parameters=_model_parameters(op),
-        tensor_names=names(t.name for t in op.tensors),
-        float8=_returns(op, "float8_e4m3fn"),
+        own=op.registered is None,
+        v3=op.registered is None and op.plugin_api is PluginApi.V3,
         add_plugin=facts.add_plugin(op),
-        interface="IPluginV2DynamicExt" if op.plugin_api is PluginApi.V2 else "plugin",
+        several_outputs=len(op.results) > 1,
+        sizes=bool(op.sizes),
+        dynamic=bool(op.profiles),
+        other=names(a.name for a, _ in trial.other_attributes(op)),
     )
+
+
+class FreshProcess(TypedDict):
+    package: str
+
+
+def fresh_process(op: Op) -> FreshProcess:
+    return FreshProcess(package=op.names.package)
 
 
 class RunEngine(TypedDict):
     import_name: str
-    bools: bool
+    dtypes: str
     package: str
 
 
 def run_engine(op: Op) -> RunEngine:
-    return RunEngine(import_name=op.names.import_name, package=op.names.package, bools=_returns(op, "bool"))
+    more = {"BOOL": "torch.int8"} if _returns(op, "bool") else {}
+    if TABLE["float32"] not in facts.used_dtypes(op):
+        more["FLOAT"] = "torch.float32"  # what a model of Torch-TensorRT's returns
+    added = names(f"trt.DataType.{name}: {dtype}" for name, dtype in more.items())
+    return RunEngine(
+        import_name=op.names.import_name,
+        package=op.names.package,
+        dtypes=f"{{**TORCH_DTYPES, {added}}}" if added else "TORCH_DTYPES",
+    )
+
+
+_FLOAT8 = "float8_e4m3fn"
 
 
 def _returns(op: Op, dtype: str) -> bool:
-    return any(possible.name == dtype for output in op.results for possible in facts.possible_dtypes(op, output))
+    return any(_may_be(op, output, dtype) for output in op.results)
+
+
+def _may_be(op: Op, output: Output, dtype: str) -> bool:
+    return any(possible.name == dtype for possible in facts.possible_dtypes(op, output))
 
 
 class EngineTest(TypedDict):

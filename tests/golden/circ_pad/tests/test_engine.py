@@ -1,7 +1,5 @@
 """A TensorRT engine with the plugin in it, saved, loaded in a fresh process, and run. Needs a GPU."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,8 @@ from trtplug_circular_pad import plugin
 from trtplug_circular_pad._tensorrt import TENSORRT_DTYPES, trt
 
 from .calls import DTYPES, LEAST, MOST, TENSORS, USUAL, arguments, assert_close, random_case, reference, tensors
+from .fresh_process import outputs_of_engine
 from .test_onnx import Parsed, exported
-
-UNSUPPORTED = 3  # what run_engine.py says of a GPU that this TensorRT does not run on
 
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA device", allow_module_level=True)
@@ -54,16 +51,9 @@ def built(dtypes: tuple[torch.dtype, ...]) -> bytes:
 def test_engine_equals_reference_in_a_fresh_process(
     dtypes: tuple[torch.dtype, ...], tmp_path: Path, record_property: Any
 ) -> None:
-    plan, inputs, outputs = tmp_path / "engine", tmp_path / "inputs", tmp_path / "outputs"
-    plan.write_bytes(built(dtypes))
     calls = [arguments(case, dtypes) for case in (USUAL, LEAST, MOST, random_case())]
-    torch.save([{name: tensor.contiguous().cpu() for name, tensor in tensors(call).items()} for call in calls], inputs)
-    script = Path(__file__).with_name("run_engine.py")
-    done = subprocess.run([sys.executable, script, plan, inputs, outputs], capture_output=True, text=True, check=False)
-    if done.returncode == UNSUPPORTED:
-        pytest.skip(f"{trt.__name__} {trt.__version__} built the engine and does not run on this GPU")
-    assert done.returncode == 0, done.stderr
-    for call, result in zip(calls, torch.load(outputs), strict=True):
+    results = outputs_of_engine(built(dtypes), [tensors(call) for call in calls], tmp_path)
+    for call, result in zip(calls, results, strict=True):
         expected = tuple(t.cpu() for t in reference(call))
         actual = tuple(result.values())
         assert_close(actual, expected, dtypes)
