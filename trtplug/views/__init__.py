@@ -14,7 +14,9 @@ from typing import TypeAlias
 from trtplug.model import Body, Op, Package
 from trtplug.plugin_api import PluginApi
 from trtplug.views import (
+    calls,
     converter,
+    engines,
     launching,
     onnx,
     plugin,
@@ -53,15 +55,15 @@ OP: OfOp = MappingProxyType(
         "{source}/plugin.py": ("src/plugin.py.jinja", plugin.plugin),
         "{source}/converter.py": ("src/converter.py.jinja", converter.converter),
         "{source}/onnx.py": ("src/onnx.py.jinja", onnx.onnx),
-        "{tests}/calls.py": ("tests/calls.py.jinja", proof.calls),
-        "{tests}/run_engine.py": ("tests/run_engine.py.jinja", proof.run_engine),
-        "{tests}/fresh_process.py": ("tests/fresh_process.py.jinja", proof.fresh_process),
-        "{tests}/in_torch_tensorrt.py": ("tests/in_torch_tensorrt.py.jinja", proof.in_torch_tensorrt),
+        "{tests}/calls.py": ("tests/calls.py.jinja", calls.calls),
+        "{tests}/run_engine.py": ("tests/run_engine.py.jinja", engines.run_engine),
+        "{tests}/fresh_process.py": ("tests/fresh_process.py.jinja", engines.fresh_process),
+        "{tests}/in_torch_tensorrt.py": ("tests/in_torch_tensorrt.py.jinja", engines.in_torch_tensorrt),
         "{tests}/test_parity.py": ("tests/test_parity.py.jinja", proof.parity),
         "{tests}/test_opcheck.py": ("tests/test_opcheck.py.jinja", proof.opcheck),
         "{tests}/test_onnx.py": ("tests/test_onnx.py.jinja", proof.onnx_test),
-        "{tests}/test_converter.py": ("tests/test_converter.py.jinja", proof.converter_test),
-        "{tests}/test_engine.py": ("tests/test_engine.py.jinja", proof.engine_test),
+        "{tests}/test_converter.py": ("tests/test_converter.py.jinja", engines.converter_test),
+        "{tests}/test_engine.py": ("tests/test_engine.py.jinja", engines.engine_test),
     }
 )
 
@@ -91,14 +93,14 @@ REGISTERED: OfOp = MappingProxyType(
         "{source}/onnx.py": ("src/onnx_registered.py.jinja", registered.onnx),
         "{tests}/test_plugin.py": ("tests/test_plugin_registered.py.jinja", registered.plugin_test),
         "{tests}/test_onnx.py": ("tests/test_onnx_registered.py.jinja", proof.onnx_test),
-        "{tests}/run_engine.py": ("tests/run_engine_registered.py.jinja", proof.run_engine),
+        "{tests}/run_engine.py": ("tests/run_engine_registered.py.jinja", engines.run_engine),
         "{tests}/test_engine.py": ("tests/test_engine_registered.py.jinja", registered.engine_test),
     }
 )
 
 # What an op whose plugin is an IPluginV3 has besides.
 V3: OfOp = MappingProxyType(
-    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", proof.converter_test)}
+    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", engines.converter_test)}
 )
 
 # What an op whose plugin is an IPluginV2DynamicExt has in place of the above.
@@ -106,10 +108,10 @@ V2: OfOp = MappingProxyType(
     {
         "{source}/plugin.py": ("src/plugin_v2.py.jinja", plugin_v2.plugin_v2),
         "{tests}/carrier.py": ("tests/carrier.py.jinja", proof_v2.carrier),
-        "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", proof.run_engine),
+        "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", engines.run_engine),
         "{tests}/test_plugin.py": ("tests/test_plugin_v2.py.jinja", proof_v2.plugin_test),
         "{tests}/test_onnx.py": ("tests/test_onnx_v2.py.jinja", proof.onnx_test),
-        "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", proof.engine_test),
+        "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", engines.engine_test),
     }
 )
 

@@ -56,6 +56,16 @@ def possible_dtypes(op: Op, output: Output) -> tuple[Dtype, ...]:
     return tuple(dict.fromkeys([*tensors, *attributes]))
 
 
+def may_be(op: Op, output: Output, dtype: str) -> bool:
+    """Whether an output may have a dtype, given by its name."""
+    return any(possible.name == dtype for possible in possible_dtypes(op, output))
+
+
+def returns(op: Op, dtype: str) -> bool:
+    """Whether any result of the plugin may have a dtype, given by its name."""
+    return any(may_be(op, output, dtype) for output in op.results)
+
+
 def used_dtypes(op: Op) -> tuple[Dtype, ...]:
     """Every dtype that a tensor of the op may have, workspace included."""
     used = [dtype for tensor in op.tensors for dtype in tensor.dtypes]

@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 from trtplug import trial
 from trtplug.model import Attribute, Case, Field, Op, Registered
 from trtplug.views import converter as converter_view
+from trtplug.views import engines, spelling
 from trtplug.views import onnx as onnx_view
-from trtplug.views import proof, spelling
 from trtplug.views.spelling import CONCRETE, names
 
 _TYPES = {"int32": "INT32", "float32": "FLOAT32", "text": "CHAR"}
@@ -161,9 +161,9 @@ def _as(field: Field, value: Any) -> Any:
     return tuple(map(convert, value)) if field.value.kind.is_list else convert(value)
 
 
-class EngineTest(proof.EngineTest):
+class EngineTest(engines.EngineTest):
     arguments: str
 
 
 def engine_test(op: Op) -> EngineTest:
-    return EngineTest(**proof.engine_test(op), arguments=names(f"USUAL.{a.name}" for a in _used(op)))
+    return EngineTest(**engines.engine_test(op), arguments=names(f"USUAL.{a.name}" for a in _used(op)))
