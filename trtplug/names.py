@@ -107,6 +107,7 @@ _BESIDE_KERNEL = frozenset(
             "CompileTimeAssertionFailure",
             "Pointer",
         ),
+        *("_CHOICES", "_copied", "_copy", "_fastest", "_fill_with_zeros", "_milliseconds", "_supplied", "_zeros"),
         *("announce", "assert_close", "attributes", "compile", "compiled", "describe", "dynamic", "gc", "gpu", "json"),
         *("main", "make", "pytest", "re", "reference", "sentinels", "signature_and_constants", "split", "sys"),
         *("threading", "types", "ASTSource", "CASES", "Case", "Device", "GPUTarget", "Iterable", "Iterator", "LEAST"),

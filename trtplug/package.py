@@ -45,9 +45,9 @@ def _of_all(name: str, specs: Sequence[Spec], ops: Sequence[Op]) -> Package:
         distribution=names.distribution_of(name),
         import_name=name,
         version=said[0] if said else specs[0].form.package.version,
-        summary=f"{len(ops)} torch ops in Triton, and their TensorRT plugins."
+        summary=f"{len(ops)} torch ops, and their TensorRT plugins."
         if len(ops) > 1
-        else "A torch op in Triton, and its TensorRT plugin.",
+        else "A torch op, and its TensorRT plugin.",
         ops=tuple(op._replace(names=names.within(op.names, name)) for op in ops),
     )
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from trtplug.expr import BOOL, FLOAT, INT, STR, Kind, Scope, Site
-from trtplug.forms import FieldType, PluginForm
+from trtplug.expr import BOOL, FLOAT, INT, STR, Kind, Scope, Site, Value, walk
+from trtplug.forms import PluginForm
 from trtplug.located import Located
 from trtplug.model import Attribute, Field, Registered, Tensor
 
-_NUMBERS = (INT, BOOL)
-_KINDS: Mapping[FieldType, tuple[tuple[Kind, ...], str]] = {
-    "int32": (_NUMBERS, "an int or a bool"),
-    "float32": ((FLOAT, *_NUMBERS), "a number"),
-    "text": ((STR,), "a string"),
+
+class FieldKind(NamedTuple):
+    """A type of fields: TensorRT's and ONNX's names, the Python type, the kinds of values, and those in words."""
+
+    tensorrt: str
+    onnx: str
+    python: type
+    values: tuple[Kind, ...]
+    wanted: str
+
+
+def _numbers(*kinds: Kind) -> tuple[Kind, ...]:
+    return (*kinds, *(Kind(kind.scalar, is_list=True) for kind in kinds))
+
+
+FIELD_KINDS: Mapping[str, FieldKind] = {
+    "int32": FieldKind("INT32", "INT", int, _numbers(INT, BOOL), "an int or a bool, or a list of such"),
+    "float32": FieldKind("FLOAT32", "FLOAT", float, _numbers(FLOAT, INT, BOOL), "a number, or a list of such"),
+    "text": FieldKind("CHAR", "STRING", str, (STR,), "a string"),
 }
+_OF_THE_NODE = ("plugin_version", "plugin_namespace")  # attributes that name the plugin to TensorRT's ONNX parser
 
 
 def resolve(
@@ -32,11 +48,23 @@ def resolve(
     scope = Scope(Site.LAUNCH, values=attributes.values)
     fields: list[Field] = []
     for name, field in form.fields.items():
-        kinds, wanted = _KINDS[field.type]
-        lists = tuple(Kind(kind.scalar, is_list=True) for kind in kinds)
-        value = located.expression(
-            scope, field.value, (*kinds, *lists), f"{wanted}, or a list of such", "plugin", "fields", name, "value"
-        )
+        if name in _OF_THE_NODE:
+            message = f"'{name}' is what an ONNX node calls the plugin's own {name.removeprefix('plugin_')}"
+            located.problem(f"{message}; no field reaches the plugin by that name", "plugin", "fields", name, key=True)
+        kind = FIELD_KINDS[field.type]
+        value = located.expression(scope, field.value, kind.values, kind.wanted, "plugin", "fields", name, "value")
         if value:
             fields.append(Field(name, field.type, value))
+    if located.all_understood and not located.problems:
+        _no_idle_attributes(located, arguments)
     return Registered(form.name, form.version, form.namespace, form.library, tuple(fields))
+
+
+def _no_idle_attributes(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
+    """An attribute that neither sets a field nor decides a shape is one that an engine never learns of."""
+    nodes = [node for expression in located.expressions for node in walk(expression)]
+    used = {node.name for node in nodes if isinstance(node, Value)}
+    for argument in arguments:
+        if isinstance(argument, Attribute) and argument.name not in used:
+            message = f"no field, check or output uses '{argument.name}', of which an engine would know nothing"
+            located.problem(f"{message}; use it, or remove it", "schema", offset=argument.argument.offset)

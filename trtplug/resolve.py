@@ -95,10 +95,8 @@ def _op(located: Located, plugin_api: PluginApi) -> Op | None:
     if body is Body.TRITON:
         signature.check_writing(located, schema, arguments, started, plugin_api)
         signature.check_use(located, arguments, plugin_api)
-    for tensor in (argument for argument in arguments if isinstance(argument, Tensor) and argument.written):
-        if body is Body.TORCH:
-            message = f"'{tensor.name}' is written to, which takes a kernel; return a new tensor"
-            located.problem(message, "schema", offset=tensor.argument.offset)
+    else:
+        _no_kernels(located, schema, arguments)
     # What follows is of the tests, and uses no argument up.
     arguments = proving.with_ranges(located, arguments, scope)
     profiles = proving.profiles(located, arguments, scope)
@@ -155,6 +153,20 @@ def _body(located: Located) -> tuple[KernelForm | None, Body]:
             located.problem(missing((key,)), key, key=True)
             located.all_understood = False
     return form.kernel, Body.TRITON
+
+
+def _no_kernels(located: Located, schema: Schema, arguments: tuple[Tensor | Attribute, ...]) -> None:
+    """Adds a problem for what takes a kernel, of an op that has none."""
+    if not schema.returns:
+        located.problem("the op returns nothing, and only a kernel writes to arguments; return a Tensor", "schema")
+    for argument in arguments:
+        if isinstance(argument, Tensor) and argument.written:
+            message = f"'{argument.name}' is written to, which takes a kernel; return a new tensor"
+            located.problem(message, "schema", offset=argument.argument.offset)
+    for name, output in located.form.outputs.items():
+        if output.init:
+            message = "init is for kernels that accumulate, and a reference returns what it computes; remove it"
+            located.problem(message, "outputs", name, "init", key=True)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

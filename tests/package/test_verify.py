@@ -33,7 +33,7 @@ def test_every_stage_without_a_gpu_passes(spec: Path, tmp_path: Path) -> None:
         assert stages["onnx"]["figures"]["engine_bytes"] > 1000
         assert stages["onnx"]["figures"]["library"].startswith("tensorrt_rtx 1.7.1")
     if in_torch:
-        assert stages["compile"]["reason"] == "the implementation is torch: there is no kernel to compile"
+        assert stages["compile"]["reason"] == "the op runs its reference: there is no kernel to compile"
     else:
         assert stages["parity"]["figures"]["kernel"] == "interpreted"
 

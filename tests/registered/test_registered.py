@@ -69,9 +69,13 @@ def test_a_plugin_that_is_not_there_is_named(package: Path, tmp_path: Path) -> N
         (
             '"weight": "FLOAT32"',
             '"weight": "INT32"',
-            "field 'weight' of the plugin BlendByHand is PluginFieldType.FLOAT32",
+            "the plugin BlendByHand has the field 'weight' as PluginFieldType.FLOAT32, not INT32",
         ),
-        ('"mode": "CHAR"', '"mood": "CHAR"', "the plugin BlendByHand has no field 'mood'; it has weight, repeats"),
+        (
+            '"mode": "CHAR"',
+            '"mood": "CHAR"',
+            "the plugin BlendByHand has no field 'mood'; its fields are weight, repeats",
+        ),
     ],
 )
 def test_fields_that_are_not_the_plugin_s_are_named(
@@ -101,7 +105,7 @@ def test_verify_runs_all_but_what_needs_the_plugin(tmp_path: Path) -> None:
     done = run_trtplug("verify", HERE / "blend.yaml", "-j", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "has no plugin 'BlendByHand'" in done.stdout
-    assert "compile ... skipped: the implementation is torch" in done.stdout
+    assert "compile ... skipped: the op runs its reference" in done.stdout
 
 
 def test_plugins_lists_what_tensorrt_has() -> None:

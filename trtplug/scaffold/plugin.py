@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trtplug import expr, names
+from trtplug.registered import FIELD_KINDS
 from trtplug.registry import Entry
 
-_TYPES = {"INT32": ("int32", "int", "1"), "FLOAT32": ("float32", "float", "1.0"), "CHAR": ("text", "str", '"text"')}
+_EXAMPLES = {"int32": "1", "float32": "1.0", "text": '"text"'}
+# By TensorRT's name of it: a field type of a spec, the type of an argument that sets it, and a value.
+_TYPES = {kind.tensorrt: (name, kind.python.__name__, _EXAMPLES[name]) for name, kind in FIELD_KINDS.items()}
 
 
 def chosen(wanted: str, entries: Sequence[Entry]) -> Entry | str:
@@ -18,8 +21,11 @@ def chosen(wanted: str, entries: Sequence[Entry]) -> Entry | str:
     found = [entry for entry in entries if entry.name == name and version in ("", entry.version)]
     if len(found) == 1:
         return found[0]
-    if found:
+    if found and len({entry.version for entry in found}) == len(found):
         return f"there are {', '.join(f'{entry.name}:{entry.version}' for entry in found)}; name one of them"
+    if found:
+        spaces = " and ".join(f"'{entry.namespace}'" for entry in found)
+        return f"{wanted} is there in the namespaces {spaces}, which cannot be told apart here; write the spec by hand"
     versions = [entry.version for entry in entries if entry.name == name]
     if versions:
         return f"TensorRT's registry has {name} in version {' and '.join(versions)}, not {version}"
@@ -31,7 +37,7 @@ def chosen(wanted: str, entries: Sequence[Entry]) -> Entry | str:
 def spec_text(name: str, entry: Entry, library: str | None) -> str:
     """The spec of an op for a plugin; each guess is marked as one."""
     fields = {field: kind for field, kind in entry.fields.items() if kind in _TYPES}
-    arguments = {field: _argument(field) for field in fields}
+    arguments = _arguments(fields)
     schema = ", ".join(["Tensor x", *(f"{_TYPES[kind][1]} {arguments[field]}" for field, kind in fields.items())])
     lines = [
         "# Written by trtplug new. TensorRT's registry tells the fields of a plugin, and nothing of its tensors:",
@@ -72,7 +78,9 @@ def spec_text(name: str, entry: Entry, library: str | None) -> str:
 
 def reference_text(name: str, entry: Entry) -> str:
     """A file with a reference that is still to be written."""
-    arguments = [f"{_argument(f)}: {_TYPES[kind][1]}" for f, kind in entry.fields.items() if kind in _TYPES]
+    fields = {field: kind for field, kind in entry.fields.items() if kind in _TYPES}
+    given = _arguments(fields)
+    arguments = [f"{given[field]}: {_TYPES[kind][1]}" for field, kind in fields.items()]
     listed = "".join(f"    {argument},\n" for argument in ["x: torch.Tensor", *arguments])
     return (
         f'"""What {name} computes, in plain PyTorch."""\n\nimport torch\n\n\n'
@@ -81,7 +89,14 @@ def reference_text(name: str, entry: Entry) -> str:
     )
 
 
-def _argument(field: str) -> str:
-    """The argument of the op that sets a field, by its name where an argument may have it."""
-    plain = field if field.isidentifier() else "".join(c if c.isalnum() else "_" for c in field)
-    return f"{plain}_field" if plain == "x" or names.problem_with_argument_name(plain, expr.RESERVED) else plain
+def _arguments(fields: Iterable[str]) -> dict[str, str]:
+    """For each field an argument of the op that sets it, by its name where an argument may have that."""
+    found: dict[str, str] = {}
+    for field in fields:
+        plain = "".join(c if c.isalnum() else "_" for c in field)
+        if not plain.isidentifier() or names.problem_with_argument_name(plain, expr.RESERVED):
+            plain = f"field_{plain}"
+        while plain in ("x", "y", *found.values()):
+            plain = f"{plain}_"
+        found[field] = plain
+    return found

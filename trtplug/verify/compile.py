@@ -12,7 +12,7 @@ _TESTS = pytests.runs("compile")
 def _run(context: Context) -> StageResult:
     (subject,) = context.subjects
     if not subject.kernels:
-        return StageResult("compile", Status.SKIPPED, "the implementation is torch: there is no kernel to compile")
+        return StageResult("compile", Status.SKIPPED, "the op runs its reference: there is no kernel to compile")
     return _TESTS(context)
 
 

@@ -39,7 +39,7 @@ PACKAGE: OfPackage = MappingProxyType(
         "README.md": ("README.md.jinja", project.readme),
         ".github/workflows/verify.yml": ("verify.yml.jinja", project.nothing),
         "src/{package}/_tensorrt.py": ("src/_tensorrt.py.jinja", shapes.tensorrt),
-        "tests/conftest.py": ("tests/conftest.py.jinja", project.nothing),
+        "tests/conftest.py": ("tests/conftest.py.jinja", project.conftest),
     }
 )
 
@@ -100,7 +100,7 @@ REGISTERED: OfOp = MappingProxyType(
 
 # What an op whose plugin is an IPluginV3 has besides.
 V3: OfOp = MappingProxyType(
-    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", engines.converter_test)}
+    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", engines.without_gpu)}
 )
 
 # What an op whose plugin is an IPluginV2DynamicExt has in place of the above.

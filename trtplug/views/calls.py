@@ -37,6 +37,7 @@ class Calls(TypedDict):
     random_values: tuple[str, ...]
     integers: bool
     float8: bool
+    kernels: bool
     sizes: tuple[int, ...]
     op_call: str
     model_parameters: str
@@ -79,6 +80,7 @@ def calls(op: Op) -> Calls:
         random_values=_random_values(op),
         integers=any(not d.is_float for o in op.results for d in facts.possible_dtypes(op, o)),
         float8=facts.returns(op, "float8_e4m3fn"),
+        kernels=bool(op.launch.kernels),
         sizes=tuple(
             next(i for i, o in enumerate(op.outputs) if size.name in spelling.needs(op, o.shape)) for size in op.sizes
         ),

@@ -20,6 +20,8 @@ class InTorchTensorRT(TypedDict):
     several_outputs: bool
     float8: bool
     only_float8: bool
+    layer_types: str
+    v3: bool
     scalars: bool
     writes: bool
     results: int
@@ -35,11 +37,20 @@ def in_torch_tensorrt(op: Op) -> InTorchTensorRT:
         several_outputs=len(op.results) > 1,
         float8=facts.returns(op, "float8_e4m3fn"),
         only_float8=all(facts.may_be(op, output, "float8_e4m3fn") for output in op.results),
+        layer_types=_layer_types(op),
+        v3=op.registered is None and op.plugin_api is PluginApi.V3,
         scalars=[] in trial.usual_shapes(op) or any(t.rank[0] == 0 for t in op.written),
         writes=bool(op.written),
         results=len(op.results),
         other=names(f"{a.name}={calls.frozen(a, value)}" for a, value in trial.other_attributes(op)),
     )
+
+
+def _layer_types(op: Op) -> str:
+    """The condition that a layer is one of the plugin, which may be of either interface if TensorRT has it already."""
+    if op.registered:
+        return "in (trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3)"
+    return f"== trt.LayerType.PLUGIN_{op.plugin_api.name}"
 
 
 class ConverterTest(TypedDict):
@@ -68,6 +79,15 @@ def converter_test(op: Op) -> ConverterTest:
         dynamic=bool(op.profiles),
         other=names(a.name for a, _ in trial.other_attributes(op)),
     )
+
+
+class WithoutGpu(TypedDict):
+    pass
+
+
+def without_gpu(op: Op) -> WithoutGpu:
+    """The view of a file that is the same for all ops."""
+    return WithoutGpu()
 
 
 class FreshProcess(TypedDict):

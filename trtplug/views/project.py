@@ -47,6 +47,7 @@ class PyProject(TypedDict):
     verbatim_modules: tuple[str, ...]
     kernels: bool
     torch: str
+    tensorrt: str
 
 
 def pyproject(package: Package) -> PyProject:
@@ -64,6 +65,7 @@ def pyproject(package: Package) -> PyProject:
         ),
         kernels=_has_kernels(package),
         torch="2.7" if any(op.written for op in package.ops) else "2.6",  # which tells that it is exporting
+        tensorrt="10.3,<11" if _any(package, PluginApi.V2) else "10.3",
     )
 
 
@@ -80,6 +82,7 @@ _BODY: Mapping[Body, str] = {
     Body.TRITON: "as a Triton kernel, and the same kernel as a TensorRT plugin",
     Body.TORCH: "in PyTorch, and the same code as a TensorRT plugin",
 }
+_REGISTERED = "in PyTorch, for which TensorRT has a plugin already"
 
 
 class ReadmeOp(TypedDict):
@@ -87,11 +90,11 @@ class ReadmeOp(TypedDict):
     op: str
     summary: str
     schema: str
-    version: str
+    plugin: str
     source: str
     example: str
     body: str
-    v2: bool
+    result: str
 
 
 class Written(TypedDict):
@@ -100,7 +103,6 @@ class Written(TypedDict):
     op: str
     functional: str
     tensors: str
-    module: str
 
 
 class Readme(TypedDict):
@@ -112,6 +114,8 @@ class Readme(TypedDict):
     kernels: bool
     v3: bool
     v2: bool
+    own: bool
+    registered: tuple[str, ...]
     ops: tuple[ReadmeOp, ...]
     written: tuple[Written, ...]
 
@@ -126,13 +130,14 @@ def readme(package: Package) -> Readme:
         kernels=_has_kernels(package),
         v3=_any(package, PluginApi.V3),
         v2=_any(package, PluginApi.V2),
+        own=any(op.registered is None for op in package.ops),
+        registered=tuple(f"{op.names.import_name}.plugin" for op in package.ops if op.registered),
         ops=tuple(map(_readme_op, package.ops)),
         written=tuple(
             Written(
                 op=op.names.op,
                 functional=op.names.functional,
                 tensors=" and ".join(f"`{tensor.name}`" for tensor in op.written),
-                module=op.names.import_name,
             )
             for op in package.ops
             if op.written
@@ -147,12 +152,21 @@ def _readme_op(op: Op) -> ReadmeOp:
         op=op.names.op,
         summary=op.summary,
         schema=op.schema,
-        version=op.plugin_version,
+        plugin=_plugin(op),
         source=source(op.names),
-        body=_BODY[op.body],
+        body=_REGISTERED if op.registered else _BODY[op.body],
+        result="" if not op.outputs else "result = ",
         example=spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _shown(a, values[a.name])),
-        v2=op.plugin_api is PluginApi.V2,
     )
+
+
+def _plugin(op: Op) -> str:
+    """The plugin as TensorRT's registry knows it."""
+    ready = op.registered
+    name, version = (ready.name, ready.version) if ready else (op.names.plugin, op.plugin_version)
+    namespace = ready.namespace if ready else op.names.namespace
+    interface = ", an `IPluginV2DynamicExt`" * (op.plugin_api is PluginApi.V2)
+    return f"`{name}`, version {version}, {f'namespace `{namespace}`' if namespace else 'no namespace'}{interface}"
 
 
 def _shown(attribute: Attribute, value: AttributeValue) -> str:
@@ -163,13 +177,21 @@ class Nothing(TypedDict):
     pass
 
 
+class Conftest(TypedDict):
+    kernels: bool
+
+
+def conftest(package: Package) -> Conftest:
+    return Conftest(kernels=_has_kernels(package))
+
+
 def nothing(package: Package) -> Nothing:
     """The view of a file that is the same in all packages."""
     return Nothing()
 
 
 def _any(package: Package, api: PluginApi) -> bool:
-    return any(op.plugin_api is api for op in package.ops)
+    return any(op.plugin_api is api for op in package.ops if op.registered is None)
 
 
 _PREPARES = {PluginApi.V3: "on_shape_change", PluginApi.V2: "configure_plugin"}
@@ -177,6 +199,9 @@ _PREPARES = {PluginApi.V3: "on_shape_change", PluginApi.V2: "configure_plugin"}
 
 class Parts(TypedDict):
     ops: tuple[str, ...]
+    own: tuple[str, ...]
+    registered: tuple[str, ...]
+    written: tuple[str, ...]
     qualified: tuple[str, ...]
     prepares: str
 
@@ -186,6 +211,9 @@ def parts(package: Package) -> Parts:
     ops = sorted(package.ops, key=lambda op: _natural(op.names.op))
     return Parts(
         ops=tuple(op.names.op for op in ops),
+        own=tuple(op.names.op for op in ops if op.registered is None),
+        registered=tuple(op.names.op for op in ops if op.registered),
+        written=tuple(op.names.op for op in ops if op.written),
         qualified=tuple(f"torch.ops.{op.names.namespace}.{op.names.op}" for op in ops),
         prepares=", ".join(method for api, method in _PREPARES.items() if _any(package, api)),
     )

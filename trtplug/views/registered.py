@@ -7,13 +7,11 @@ from typing import Any, TypedDict
 
 from trtplug import trial
 from trtplug.model import Attribute, Case, Field, Op, Registered
+from trtplug.registered import FIELD_KINDS
 from trtplug.views import converter as converter_view
 from trtplug.views import engines, spelling
 from trtplug.views import onnx as onnx_view
 from trtplug.views.spelling import CONCRETE, names
-
-_TYPES = {"int32": "INT32", "float32": "FLOAT32", "text": "CHAR"}
-_NODE_TYPES = {"int32": "INT", "float32": "FLOAT", "text": "STRING"}
 
 
 def of(op: Op) -> Registered:
@@ -41,9 +39,14 @@ def fields(op: Op) -> Fields:
     ready = of(op)
     return Fields(
         op=op.names.op,
-        plugin=ready.name,
+        plugin=_in_text(ready.name),
         fields=tuple(
-            FieldRow(name=f.name, type=_TYPES[f.type], value=_value(f, CONCRETE.text(f.value))) for f in ready.fields
+            FieldRow(
+                name=spelling.quoted(f.name),
+                type=spelling.quoted(FIELD_KINDS[f.type].tensorrt),
+                value=_value(f, CONCRETE.text(f.value)),
+            )
+            for f in ready.fields
         ),
         parameters=names(f"{a.name}: {spelling.given(a)}" for a in _used(op)),
         integers=any(f.type == "int32" for f in ready.fields),
@@ -61,16 +64,22 @@ def _value(field: Field, text: str) -> str:
     """The expression of a field's value as what its type holds."""
     if field.type == "text":
         return text
-    one = '_int32("{0}", {1})' if field.type == "int32" else "float({1})"
+    one = "_int32({0}, {1})" if field.type == "int32" else "float({1})"
     if not field.value.kind.is_list:
-        return one.format(field.name, text)
-    return f"[{one.format(field.name, 'item')} for item in {text}]"
+        return one.format(spelling.quoted(field.name), text)
+    return f"[{one.format(spelling.quoted(field.name), 'item')} for item in {text}]"
+
+
+def _in_text(name: str) -> str:
+    """A user's name inside a docstring."""
+    return name.replace("\\", "\\\\").replace('"', "'")
 
 
 class Plugin(TypedDict):
     op: str
     shared: str
     library: str
+    fields: bool
     texts: bool
     numbers: tuple[tuple[str, str], ...]
 
@@ -81,8 +90,9 @@ def plugin(op: Op) -> Plugin:
         op=op.names.op,
         shared=op.names.shared,
         library=spelling.quoted(library) if library else "",
+        fields=bool(kinds),
         texts="text" in kinds,
-        numbers=tuple((_TYPES[kind], f"np.{kind}") for kind in ("int32", "float32") if kind in kinds),
+        numbers=tuple((kind.tensorrt, f"np.{name}") for name, kind in FIELD_KINDS.items() if name in kinds - {"text"}),
     )
 
 
@@ -104,13 +114,15 @@ def onnx(op: Op) -> Onnx:
     node = onnx_view.onnx(op)
     return Onnx(
         op=op.names.op,
-        plugin=of(op).name,
+        plugin=_in_text(of(op).name),
         namespace=op.names.namespace,
         domain=spelling.quoted(of(op).namespace or "trt.plugins"),
         inputs=node["inputs"],
         outputs=node["outputs"],
         type_constraints=node["type_constraints"],
-        attributes=tuple((f.name, _NODE_TYPES[f.type] + "S" * f.value.kind.is_list) for f in of(op).fields),
+        attributes=tuple(
+            (spelling.quoted(f.name), FIELD_KINDS[f.type].onnx + "S" * f.value.kind.is_list) for f in of(op).fields
+        ),
         signature=node["signature"],
         arguments=names(a.name for a in _used(op)),
         tensors=names(t.name for t in op.tensors),
@@ -119,7 +131,12 @@ def onnx(op: Op) -> Onnx:
 
 def converter(op: Op) -> Mapping[str, object]:
     """The view of converter.py, whose plugin is made from the attributes that fields follow from."""
-    return {**converter_view.converter(op), "plugin_arguments": names(a.name for a in _used(op))}
+    used = {*(a.name for a in _used(op)), *(t.name for t in op.tensors)}
+    return {
+        **converter_view.converter(op),
+        "plugin_arguments": names(a.name for a in _used(op)),
+        "argument_names": names(a.name if a.name in used else f"_{a.name}" for a in op.arguments),
+    }
 
 
 class PluginTest(TypedDict):
@@ -138,7 +155,7 @@ def plugin_test(op: Op) -> PluginTest:
         op=op.names.op,
         import_name=op.names.import_name,
         package=op.names.package,
-        plugin=of(op).name,
+        plugin=_in_text(of(op).name),
         library=of(op).library is not None,
         fields=tuple(_expected(op, case) for case in op.cases),
         arguments=names(_argument(a) for a in _used(op)),
@@ -157,7 +174,7 @@ def _expected(op: Op, case: Case) -> str:
 
 
 def _as(field: Field, value: Any) -> Any:
-    convert = {"int32": int, "float32": float, "text": str}[field.type]
+    convert = FIELD_KINDS[field.type].python
     return tuple(map(convert, value)) if field.value.kind.is_list else convert(value)
 
 

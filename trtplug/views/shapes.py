@@ -15,12 +15,18 @@ from trtplug.views.spelling import SYMBOLIC, names
 
 class Init(TypedDict):
     summary: str
+    plugin: str
     namespace: str
     op: str
 
 
 def init(op: Op) -> Init:
-    return Init(summary=spelling.in_docstring(op.summary), namespace=op.names.namespace, op=op.names.op)
+    return Init(
+        summary=spelling.in_docstring(op.summary),
+        plugin="finds the plugin that TensorRT has" if op.registered else "registers the TensorRT plugin",
+        namespace=op.names.namespace,
+        op=op.names.op,
+    )
 
 
 class Names(TypedDict):
@@ -80,6 +86,7 @@ class SizeRule(TypedDict):
 
 class Shapes(TypedDict):
     op: str
+    own: bool
     tensor_list: str
     dtype_rows: tuple[str, ...]
     check_parameters: str
@@ -96,6 +103,7 @@ def shapes(op: Op) -> Shapes:
     rows = facts.accepted_rows(op)
     return Shapes(
         op=op.names.op,
+        own=op.registered is None,
         tensor_list=names(tensor.name for tensor in op.tensors),
         dtype_rows=tuple(spelling.row(dtype.torch if dtype else "None" for dtype in row) for row in rows),
         check_parameters=names(spelling.parameters(op, facts.check_needs(op), symbolic, spelling.symbolic)),
