@@ -175,3 +175,29 @@ def test_an_op_of_two_packages_is_refused_by_name(folder: Path) -> None:
         "ImportError: acme_scale.op: acme_ops.scale.op has defined torch.ops.test_ops.scale already; "
         "give one of the two another name or namespace"
     )
+
+
+def test_ops_of_every_kind_share_a_package(tmp_path: Path) -> None:
+    """A kernel, a reference, a plugin that TensorRT has, arguments that are written to: the modules of the whole."""
+    others = [
+        ROOT / "specs" / "roi_align.yaml",
+        *(ROOT / f"tests/specs/{n}.yaml" for n in ("center_rows", "accumulate")),
+    ]
+    done = run_trtplug("build", SCALE, *others, "--package", "mixed", "-o", tmp_path / "mixed")
+    assert done.returncode == 0, done.stderr
+    code = """
+import mixed, mixed.onnx, mixed.plugin
+print(sorted(mixed.plugin.FAILURES), len(mixed.onnx.TRANSLATIONS), callable(mixed.plugin.find), callable(mixed.onnx.write_in_place))
+"""
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path / "mixed" / "src"), "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=variables)
+    assert done.stdout.splitlines()[-1:] == ["['accumulate', 'center_rows', 'scale'] 4 True True"], done.stderr
+    for command in ("ruff check --no-cache", "ruff format --check --no-cache", "mypy --cache-dir /dev/null"):
+        done = subprocess.run(
+            [sys.executable, "-m", *command.split()],
+            cwd=tmp_path / "mixed",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -128,9 +128,9 @@ def assert_close(
 ) -> None:
     """Same number, shapes, dtypes and values.
 
-    Floats are compared within the largest tolerance of their own and the call's input dtypes
+    Floats are compared within the largest tolerance of their own and the call's input dtypes.
     """
-    assert len(actual) == len(expected)
+    assert len(actual) == len(expected), f"{len(actual)} results, where the reference returns {len(expected)}"
     for one, other in zip(actual, expected, strict=True):
         involved = (other.dtype, *dtypes)
         tolerance = max(TOLERANCE.get(dtype, 0) for dtype in involved)
