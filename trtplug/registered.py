@@ -48,6 +48,8 @@ def resolve(
     scope = Scope(Site.LAUNCH, values=attributes.values)
     fields: list[Field] = []
     for name, field in form.fields.items():
+        if name == "self" or not name.strip():
+            located.problem(f"'{name}' is no name that a field can be given by", "plugin", "fields", name, key=True)
         if name in _OF_THE_NODE:
             message = f"'{name}' is what an ONNX node calls the plugin's own {name.removeprefix('plugin_')}"
             located.problem(f"{message}; no field reaches the plugin by that name", "plugin", "fields", name, key=True)

@@ -19,6 +19,7 @@ from trtplug.model import Attribute, AttributeValue, Case, Kernel, Op, Profile, 
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
 _INT64 = range(-(2**63), 2**63)
+_FIELD_LIMITS = {"int32": 2**31, "float32": 3.5e38}
 _LONGEST = 1000  # items of a list; a launch computes with ranks and strides, never with the elements of a tensor
 
 
@@ -178,6 +179,9 @@ class _Trial:
         ]
         self._sizes = [_step(f"the size {size.name}", size.name, size.most) for size in op.sizes]
         self._shapes = [_step(f"the shape of {o.name}", f"{o.name}_shape", o.shape) for o in op.outputs]
+        self._fields = [
+            (_step(f"the field {f.name}", "", f.value), f.type) for f in (op.registered.fields if op.registered else ())
+        ]
         self._lets = [_step(f"let {let.name}", let.name, let.value) for let in op.launch.lets]
         self._scratch = [_step(f"the shape of {b.name}", f"{b.name}_shape", b.shape) for b in op.launch.scratch]
         self._kernels = [(kernel, list(_values(kernel)), list(_grid(kernel))) for kernel in op.launch.kernels]
@@ -220,6 +224,11 @@ class _Trial:
                 raise Refused(f"the range of {name} is empty")
             if (limits := limits_of[name]) and case.shapes.get(name) and not limits[0] <= least <= most <= limits[1]:
                 raise Refused(f"the range of {name}, {least} to {most}, reaches beyond its dtype")
+        for step, kind in self._fields:
+            value = _evaluate(step, env)
+            for item in value if isinstance(value, list | tuple) else (value,):
+                if kind in _FIELD_LIMITS and not -_FIELD_LIMITS[kind] <= item < _FIELD_LIMITS[kind]:
+                    raise Refused(f"{step.what} would be {item}, which no {kind} holds")
         for step in self._lets:
             env[step.name] = _evaluate(step, env)
         for step, buffer in zip(self._scratch, self._op.launch.scratch, strict=True):

@@ -187,11 +187,11 @@ def test_ops_of_every_kind_share_a_package(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     code = """
 import mixed, mixed.onnx, mixed.plugin
-print(sorted(mixed.plugin.FAILURES), len(mixed.onnx.TRANSLATIONS), callable(mixed.plugin.find), callable(mixed.onnx.write_in_place))
+print(sorted(mixed.plugin.FAILURES), len(mixed.onnx.TRANSLATIONS), mixed.plugin.find(), mixed.onnx.write_in_place)
 """
     variables = {**os.environ, "PYTHONPATH": str(tmp_path / "mixed" / "src"), "TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=variables)
-    assert done.stdout.splitlines()[-1:] == ["['accumulate', 'center_rows', 'scale'] 4 True True"], done.stderr
+    assert done.stdout.startswith("['accumulate', 'center_rows', 'scale'] 4 None <function write_in_place"), done.stderr
     for command in ("ruff check --no-cache", "ruff format --check --no-cache", "mypy --cache-dir /dev/null"):
         done = subprocess.run(
             [sys.executable, "-m", *command.split()],

@@ -32,6 +32,7 @@ class Fields(TypedDict):
     fields: tuple[FieldRow, ...]
     parameters: str
     integers: bool
+    floats: bool
     rules: tuple[str, ...]
 
 
@@ -50,6 +51,7 @@ def fields(op: Op) -> Fields:
         ),
         parameters=names(f"{a.name}: {spelling.given(a)}" for a in _used(op)),
         integers=any(f.type == "int32" for f in ready.fields),
+        floats=any(f.type == "float32" for f in ready.fields),
         rules=spelling.used_rules([f.value for f in ready.fields], symbolic=False),
     )
 
@@ -64,10 +66,15 @@ def _value(field: Field, text: str) -> str:
     """The expression of a field's value as what its type holds."""
     if field.type == "text":
         return text
-    one = "_int32({0}, {1})" if field.type == "int32" else "float({1})"
+    one = f"_{field.type}({{0}}, {{1}})"
     if not field.value.kind.is_list:
         return one.format(spelling.quoted(field.name), text)
-    return f"[{one.format(spelling.quoted(field.name), 'item')} for item in {text}]"
+    return f"[{one.format(spelling.quoted(field.name), 'item')} for item in {_iterated(text)}]"
+
+
+def _iterated(text: str) -> str:
+    """An expression to loop over, in brackets if it is a conditional one."""
+    return f"({text})" if " else " in text else text
 
 
 def _in_text(name: str) -> str:
