@@ -54,6 +54,7 @@ def _layer_types(op: Op) -> str:
 
 
 class ConverterTest(TypedDict):
+    float8: bool
     import_name: str
     package: str
     writes: bool
@@ -68,6 +69,7 @@ class ConverterTest(TypedDict):
 
 def converter_test(op: Op) -> ConverterTest:
     return ConverterTest(
+        float8=facts.returns(op, "float8_e4m3fn"),
         writes=bool(op.written),
         import_name=op.names.import_name,
         package=op.names.package,
