@@ -45,7 +45,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("stage", OF_THE_PLUGIN)
-@pytest.mark.parametrize("name", [name for name in SPECS if name != "circ_pad"])
+@pytest.mark.parametrize("name", ["everything", "kinds", "pipeline", "center_rows"])
 def test_stages_that_the_interface_matters_to_pass(
     packages: dict[str, Path], name: str, stage: str, tmp_path: Path
 ) -> None:
@@ -54,13 +54,12 @@ def test_stages_that_the_interface_matters_to_pass(
 
 def test_stages_without_a_gpu_pass(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    wanted = WITHOUT_GPU
-    required = [option for stage in wanted for option in ("--stage", stage, "--require", stage)]
+    required = [option for stage in WITHOUT_GPU for option in ("--stage", stage, "--require", stage)]
     done = run_trtplug("verify", SPECS["circ_pad"], "--plugin-api", "v2", "-j", "1", "--json", report, *required)
     assert done.returncode == 0, done.stdout + done.stderr
     (package,) = json.loads(report.read_text())["packages"]
     stages = {stage["name"]: stage for stage in package["stages"]}
-    assert [stage for stage in wanted if stages[stage]["status"] != "passed"] == []
+    assert [stage for stage in WITHOUT_GPU if stages[stage]["status"] != "passed"] == []
     assert stages["onnx"]["figures"]["engine_bytes"] > 1000
     # What is not proven is said: TensorRT-RTX has built the plugin inside another one.
     assert stages["onnx"]["figures"]["carried"] == "inside an IPluginV3"
