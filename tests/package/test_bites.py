@@ -269,7 +269,8 @@ def test_stage_fails(name: str, built: Built, tmp_path: Path) -> None:
     assert not passes(package, change.stage, tmp_path)
 
 
-@pytest.mark.parametrize(("spec", "stage"), sorted({(spec, change.stage) for spec, change in OTHERS.values()}))
+# One stage of each: that all of them pass, test_verify.py shows.
+@pytest.mark.parametrize(("spec", "stage"), {spec: change.stage for spec, change in OTHERS.values()}.items())
 def test_stage_passes_without_a_change(spec: str, stage: str, built: Built, tmp_path: Path) -> None:
     package = tmp_path / "package"
     shutil.copytree(built(ROOT / f"tests/specs/{spec}.yaml"), package)

@@ -47,10 +47,11 @@ def in_torch_tensorrt(op: Op) -> InTorchTensorRT:
 
 
 def _layer_types(op: Op) -> str:
-    """The condition that a layer is one of the plugin, which may be of either interface if TensorRT has it already."""
-    if op.registered:
-        return "in (trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3)"
-    return f"== trt.LayerType.PLUGIN_{op.plugin_api.name}"
+    """The condition that a layer is one of the plugin: what TensorRT has already may be of either interface, and a V2
+    plugin may sit in a V3 one.
+    """
+    v3 = op.registered is None and op.plugin_api is PluginApi.V3
+    return "== trt.LayerType.PLUGIN_V3" if v3 else "in (trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3)"
 
 
 class ConverterTest(TypedDict):
