@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
@@ -283,7 +284,12 @@ def _grid(kernel: Kernel) -> Iterator[_Step]:
 
 
 def _step(what: str, name: str, node: Expr) -> _Step:
-    return _Step(what, name, compile(_PRINTER.text(node), what, "eval"))
+    return _Step(what, name, _compiled(_PRINTER.text(node)))
+
+
+@lru_cache(maxsize=1024)  # an op is tried out more than once
+def _compiled(text: str) -> CodeType:
+    return compile(text, "the spec", "eval")
 
 
 def _shape(step: _Step, name: str, env: dict[str, Any]) -> list[int]:
