@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from trtplug import expr, names, sources
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
-from trtplug.expr import (
-    Property,
-    Value,
-    walk,
-)
+from trtplug.expr import Property, Value, walk
 from trtplug.forms import InputForm
 from trtplug.located import Located
 from trtplug.model import Attribute, Launch, SourceFile, Tensor

@@ -137,13 +137,13 @@ def engine_test(op: Op) -> EngineTest:
         plugin_class=op.names.plugin_class,
         output_strings=spelling.row(spelling.quoted(o.name) for o in op.results),
         sizes=bool(op.sizes),
-        make_arguments=_make_arguments(op, "USUAL"),
+        make_arguments=_make_arguments(op),
         bools=facts.returns(op, "bool"),
         add_plugin=facts.add_plugin(op),
     )
 
 
-def _make_arguments(op: Op, case: str = "case") -> str:
-    """The attributes of a case, for the plugin's class."""
-    added = facts.added_values(op, f"{case}.")
-    return names(f"{a.name}={added.get(a.name, f'{case}.{a.name}')}" for a in facts.plugin_attributes(op))
+def _make_arguments(op: Op) -> str:
+    """The attributes of the usual case, for the plugin's class."""
+    added = facts.added_values(op, "USUAL.")
+    return names(f"{a.name}={added.get(a.name, f'USUAL.{a.name}')}" for a in facts.plugin_attributes(op))
