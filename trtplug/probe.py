@@ -13,7 +13,7 @@ LIBRARIES = (
     *("build", "hatchling", "pip", "pytest", "numpy", "torch", "triton", "onnx", "onnxscript"),
     *("tensorrt_rtx", "tensorrt", "torch_tensorrt"),
 )
-# Without a GPU torch_tensorrt does not import, yet its tests can do with this distribution of it.
+# Without a GPU torch_tensorrt does not import, yet its tests can do with this distribution of it, there alone.
 DISTRIBUTIONS = ("torch_tensorrt_rtx",)
 
 
@@ -23,7 +23,10 @@ def _report(name: str, version: str | None = None, problem: str = "") -> None:
 
 def _library(name: str) -> str:
     if name in DISTRIBUTIONS:
-        return metadata.version(name)
+        installed = metadata.version(name)
+        if importlib.import_module("torch").cuda.is_available():
+            raise RuntimeError(f"{installed} is installed, and beside a GPU torch_tensorrt itself has to import")
+        return installed
     module = importlib.import_module(name)
     version = getattr(module, "__version__", None)
     return str(version or metadata.version(name))

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import TORCH_TENSORRT
 from trtplug import __version__, resolve, spec
 
 Run = Callable[..., Any]
@@ -237,3 +238,16 @@ def test_an_interrupt_ends_everything_and_leaves_nothing(
     assert [path.name for path in scratch.iterdir() if not path.name.startswith("_jinja2-cache-")] == []
     running = [Path("/proc", pid, "cmdline") for pid in os.listdir("/proc") if pid.isdigit()]
     assert not [path for path in running if path.exists() and str(scratch).encode() in path.read_bytes()]
+
+
+@pytest.mark.skipif(not TORCH_TENSORRT, reason="needs a distribution of torch_tensorrt")
+@pytest.mark.parametrize("gpu", [False, True])
+def test_doctor_wants_torch_tensorrt_to_import_beside_a_gpu(gpu: bool, tmp_path: Path) -> None:
+    stub = f"import torch\ntorch.cuda.is_available = lambda: {gpu}\ntorch.cuda.get_device_name = lambda: 'a stub'\n"
+    (tmp_path / "sitecustomize.py").write_text(stub)
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "trtplug", "doctor"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    (converter,) = (line for line in done.stdout.splitlines() if line.startswith("converter "))
+    assert ("needs torch_tensorrt (" in converter) == gpu, done.stdout
+    assert ("beside a GPU torch_tensorrt itself has to import" in done.stdout) == gpu

@@ -52,6 +52,7 @@ class Measurement:
 MEASURED: dict[str, tuple[Measurement, ...]] = {
     "circular_pad": (
         Measurement("tests.gpu.engine", needs="torch_tensorrt", alone=False),
+        Measurement("tests.gpu.verify", needs="torch_tensorrt", alone=False),
         Measurement("tests.gpu.speed", needs="cupy", alone=True),
     ),
     "roi_align": (Measurement("tests.gpu.registered", needs="tensorrt_rtx", alone=False),),

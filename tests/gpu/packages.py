@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from tests.gpu.row import FAILED, NOT_RUN, PASSED, Row
@@ -23,8 +24,8 @@ BRIDGED = ROOT / "tests" / "harness" / "bridged"
 TESTS = ("parity", "opcheck", "compile", "plugin", "converter", "engine")  # those of them that gain from a GPU
 TESTS_OF_V2 = ("plugin", "converter", "engine")  # those to which the interface of the plugin makes a difference
 IN_ENGINES = ("converter", "engine")
-_MOST_INPUTS = 3  # of tests.harness.rtx_bridge, which only works where TensorRT-RTX is
-_RESULTS = {Status.PASSED: PASSED, Status.FAILED: FAILED, Status.SKIPPED: NOT_RUN}
+_MOST_INPUTS = 3  # of the bridge, which only works where TensorRT-RTX is
+RESULTS = {Status.PASSED: PASSED, Status.FAILED: FAILED, Status.SKIPPED: NOT_RUN}
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,10 @@ class Installed:
 
 
 def needs_bridge() -> bool:
-    """Whether the only TensorRT here is TensorRT-RTX, whose Python networks take no plugins."""
-    return importlib.util.find_spec("tensorrt") is None and importlib.util.find_spec("tensorrt_rtx") is not None
+    """Whether the only TensorRT here is a TensorRT-RTX whose networks take no plugins, not even parsed ones."""
+    if importlib.util.find_spec("tensorrt") is not None or importlib.util.find_spec("tensorrt_rtx") is None:
+        return False
+    return tuple(map(int, metadata.version("tensorrt-rtx").split(".")[:2])) < facts.PARSED_SINCE
 
 
 def install(path: Path, api: PluginApi | None, work: Path) -> tuple[Row, Installed | None]:
@@ -107,7 +110,7 @@ def run_test(installed: Installed, name: str) -> list[Row]:
     figures = [f"{key} {value}" for key, value in result.figures.items() if key not in ("library", "passed")]
     passed = [f"{result.figures['passed']} tests"] if "passed" in result.figures else []
     said = "; ".join([*passed, *figures, *([result.reason] if result.reason else [])])
-    return [Row(what, _RESULTS[result.status], said, str(result.figures.get("library", "")))]
+    return [Row(what, RESULTS[result.status], said, str(result.figures.get("library", "")))]
 
 
 def _unfit(op: Op, test: str) -> str:

@@ -22,8 +22,13 @@ class Row:
 
 
 def report(what: str, passed: bool, figure: str, library: str) -> None:
+    """Prints the row of something tried, for `reported` to find."""
+    hand_over(Row(what, PASSED if passed else FAILED, figure, library))
+
+
+def hand_over(row: Row) -> None:
     """Prints a row for `reported` to find."""
-    print(_MARK + json.dumps(asdict(Row(what, PASSED if passed else FAILED, figure, library))), flush=True)
+    print(_MARK + json.dumps(asdict(row)), flush=True)
 
 
 def reported(output: str) -> list[Row]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, TORCH_TENSORRT, run_trtplug
+from tests.conftest import ROOT, TORCH_TENSORRT, Built, run_trtplug
+from trtplug.verify import environment
 
 WITHOUT_GPU = ("spec", "package", "parity", "opcheck", "compile", "plugin", "onnx")
 # Torch-TensorRT takes long, so it is not shown every op: a list, optional tensors, several outputs and inputs, a
@@ -42,6 +46,19 @@ def test_every_stage_without_a_gpu_passes(spec: Path, tmp_path: Path) -> None:
         assert stages["compile"]["reason"] == "the op runs its reference: there is no kernel to compile"
     else:
         assert stages["parity"]["figures"]["kernel"] == "interpreted"
+
+
+@pytest.mark.parametrize("spec", ["specs/circ_pad.yaml", "specs/roi_align.yaml"])
+def test_no_engine_is_expected_of_a_parser_that_takes_no_plugins(spec: str, built: Built, tmp_path: Path) -> None:
+    (tmp_path / "stub_of_an_old_release.py").write_text("import tensorrt_rtx\ntensorrt_rtx.__version__ = '1.6.1.120'\n")
+    package = built(ROOT / spec)
+    variables = environment.variables(tmp_path) | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{package / 'src'}"}
+    command = [sys.executable, "-m", "pytest", "-p", "stub_of_an_old_release", "-p", "no:cacheprovider", "-rs"]
+    command += ["tests/test_onnx.py", "-k", "test_engine_is_built"]
+    done = subprocess.run(command, cwd=package, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "the ONNX parser of tensorrt_rtx 1.6.1.120 takes no plugins; use 1.7 or newer" in done.stdout
+    assert "passed" not in done.stdout
 
 
 def test_a_new_op_verifies_as_it_stands(tmp_path: Path) -> None:

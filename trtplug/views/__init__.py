@@ -45,7 +45,7 @@ PACKAGE: OfPackage = MappingProxyType(
 
 # Of plugins that the package brings, and of those of them that are an IPluginV3.
 PLUGINS: OfPackage = MappingProxyType({"src/{package}/_dims.py": ("src/_dims.py.jinja", shapes.dims)})
-NETWORKS: OfPackage = MappingProxyType({"src/{package}/_network.py": ("src/_network.py.jinja", project.nothing)})
+NETWORKS: OfPackage = MappingProxyType({"src/{package}/_network.py": ("src/_network.py.jinja", project.networks)})
 
 OP: OfOp = MappingProxyType(
     {

@@ -14,6 +14,10 @@ from trtplug.trial import dtype_rows
 from trtplug.views import spelling
 from trtplug.views.spelling import SYMBOLIC
 
+# The release of TensorRT-RTX whose ONNX parser knows nodes beside ONNX's own.
+PARSED_SINCE = (1, 7)
+PARSED_RELEASE = ".".join(map(str, PARSED_SINCE))
+
 
 def accepted_rows(op: Op) -> tuple[tuple[Dtype | None, ...], ...]:
     """Every combination of input dtypes that the op accepts; None is the dtype of an absent tensor."""

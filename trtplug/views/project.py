@@ -185,6 +185,15 @@ def conftest(package: Package) -> Conftest:
     return Conftest(kernels=_has_kernels(package))
 
 
+class Networks(TypedDict):
+    parsed_since: str
+    parsed_release: str
+
+
+def networks(package: Package) -> Networks:
+    return Networks(parsed_since=str(facts.PARSED_SINCE), parsed_release=facts.PARSED_RELEASE)
+
+
 def nothing(package: Package) -> Nothing:
     """The view of a file that is the same in all packages."""
     return Nothing()

@@ -252,6 +252,8 @@ class OnnxTest(TypedDict):
     writes: bool
     aliases: str
     first_written: int
+    parsed_since: str
+    parsed_release: str
 
 
 def onnx_test(op: Op) -> OnnxTest:
@@ -286,6 +288,8 @@ def onnx_test(op: Op) -> OnnxTest:
         writes=bool(op.written),
         aliases=f"{{{names(f'{i}: {place}' for i, place in enumerate(facts.written_places(op)))}}}",
         first_written=next(iter(facts.written_places(op)), -1),
+        parsed_since=str(facts.PARSED_SINCE),
+        parsed_release=facts.PARSED_RELEASE,
     )
 
 

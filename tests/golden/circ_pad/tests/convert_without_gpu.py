@@ -48,7 +48,7 @@ def import_torch_tensorrt() -> None:
     torch_tensorrt.Device.to = lambda *_: torch.device("cpu")
 
 
-def engine_of(models: Any, dtypes: tuple[torch.dtype, ...], trt: Any) -> dict[str, Any]:
+def engine_of(models: Any, dtypes: tuple[torch.dtype, ...]) -> dict[str, Any]:
     """What the engine of the model and its network hold."""
     model = models.Followed()
     with models.plugin_layers() as plugins:
@@ -84,7 +84,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         before = models.dry_run(Path(folder, "before"), **models.LEFT_TO_PYTORCH)
         after = models.dry_run(Path(folder, "after"))
-    engines = [engine_of(models, dtypes, trt) for dtypes in DTYPES]
+    engines = [engine_of(models, dtypes) for dtypes in DTYPES]
     print(json.dumps({"before": before, "after": after, "engines": engines}))
     return 0
 
