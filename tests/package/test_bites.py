@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, TORCH_TENSORRT, Built, run_trtplug
-from trtplug.verify import environment
+from tests.harness.forked import Forks
 
 
 @dataclass(frozen=True)
@@ -246,43 +244,35 @@ def test_verify_fails(stage: str, built: Built, tmp_path: Path) -> None:
     assert (result["name"], result["status"]) == (stage, "failed")
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_verify_passes_without_a_change(stage: str, built: Built) -> None:
-    done = run_trtplug("verify", built(ROOT / "specs/circ_pad.yaml"), "--stage", stage)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.parametrize("name", [name for name in CHANGES if name not in STAGES.values()])
-def test_tests_fail(name: str, built: Built, tmp_path: Path) -> None:
+def test_tests_fail(name: str, built: Built, forks: Forks, tmp_path: Path) -> None:
     package = tmp_path / "package"
     shutil.copytree(built(ROOT / "specs/circ_pad.yaml"), package)
     changed(package, CHANGES[name])
-    assert not passes(package, CHANGES[name].stage, tmp_path)
+    assert not passes(package, CHANGES[name].stage, forks)
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_stage_fails(name: str, built: Built, tmp_path: Path) -> None:
+def test_stage_fails(name: str, built: Built, forks: Forks, tmp_path: Path) -> None:
     spec, change = OTHERS[name]
     package = tmp_path / "package"
     shutil.copytree(built(ROOT / f"tests/specs/{spec}.yaml"), package)
     changed(package, change)
-    assert not passes(package, change.stage, tmp_path)
+    assert not passes(package, change.stage, forks)
 
 
 # One stage of each: that all of them pass, test_verify.py shows.
 @pytest.mark.parametrize(("spec", "stage"), {spec: change.stage for spec, change in OTHERS.values()}.items())
-def test_stage_passes_without_a_change(spec: str, stage: str, built: Built, tmp_path: Path) -> None:
+def test_stage_passes_without_a_change(spec: str, stage: str, built: Built, forks: Forks, tmp_path: Path) -> None:
     package = tmp_path / "package"
     shutil.copytree(built(ROOT / f"tests/specs/{spec}.yaml"), package)
-    assert passes(package, stage, tmp_path)
+    assert passes(package, stage, forks)
 
 
-def passes(package: Path, stage: str, folder: Path) -> bool:
+def passes(package: Path, stage: str, forks: Forks) -> bool:
     """Whether the tests of a stage pass; as verify runs them, but with the package where it stands, which is faster."""
-    variables = {**environment.variables(folder), "PYTHONPATH": str(package / "src")}
-    command = [sys.executable, "-m", "pytest", f"tests/test_{stage}.py", "-x", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=package, env=variables, capture_output=True, text=True, check=False)
+    code, output = forks.pytest(package, f"tests/test_{stage}.py", "-x", "-q", "-p", "no:cacheprovider")
+    print(output)
     # Tests fail, or the process dies. Anything else, such as a module that is no Python, is a fault of the change.
-    assert done.returncode < 2, done.stdout + done.stderr
-    print(done.stdout)
-    return done.returncode == 0
+    assert code < 2
+    return code == 0

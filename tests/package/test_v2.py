@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT, run_trtplug
 from tests.field_reports.packages import imported
+from tests.harness.forked import Forks
 from tests.package.test_bites import Change, changed, passes
 from trtplug import fileset, render, resolve, spec
 from trtplug.plugin_api import PluginApi
@@ -47,9 +48,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("stage", OF_THE_PLUGIN)
 @pytest.mark.parametrize("name", ["everything", "kinds", "pipeline", "center_rows"])
 def test_stages_that_the_interface_matters_to_pass(
-    packages: dict[str, Path], name: str, stage: str, tmp_path: Path
+    packages: dict[str, Path], name: str, stage: str, forks: Forks
 ) -> None:
-    assert passes(packages[name], stage, tmp_path)
+    assert passes(packages[name], stage, forks)
 
 
 def test_stages_without_a_gpu_pass(tmp_path: Path) -> None:
@@ -371,15 +372,15 @@ FAULTS: dict[str, tuple[str, Change]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found(packages: dict[str, Path], name: str, tmp_path: Path) -> None:
+def test_a_fault_is_found(packages: dict[str, Path], name: str, forks: Forks, tmp_path: Path) -> None:
     package, change = FAULTS[name]
     subprocess.run(["cp", "-r", str(packages[package]), str(tmp_path / "package")], check=True)
     changed(tmp_path / "package", change)
-    assert not passes(tmp_path / "package", change.stage, tmp_path)
+    assert not passes(tmp_path / "package", change.stage, forks)
 
 
 @pytest.mark.parametrize(("package", "stage"), sorted({(package, change.stage) for package, change in FAULTS.values()}))
 def test_no_fault_is_found_where_there_is_none(
-    packages: dict[str, Path], package: str, stage: str, tmp_path: Path
+    packages: dict[str, Path], package: str, stage: str, forks: Forks
 ) -> None:
-    assert passes(packages[package], stage, tmp_path)
+    assert passes(packages[package], stage, forks)
