@@ -34,7 +34,7 @@ def built(dtypes: tuple[torch.dtype, ...]) -> bytes:
             layer.get_output(i).name = name
             network.mark_output(layer.get_output(i))
     else:
-        parsed = Parsed(exported(dtypes))
+        parsed = Parsed(exported(dtypes, USUAL))
         builder, network = parsed.builder, parsed.network
         assert len(parsed.plugin_layers()) == 1
     config, profile = builder.create_builder_config(), builder.create_optimization_profile()

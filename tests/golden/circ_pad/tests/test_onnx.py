@@ -1,6 +1,7 @@
 """ONNX: the exported node, and a real TensorRT engine that parser and builder make with the plugin in it."""
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import onnx
@@ -22,7 +23,8 @@ ELEMENTS = {
 }
 
 
-def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL, model: type[Model] = Model) -> onnx.ModelProto:
+@cache
+def exported(dtypes: tuple[torch.dtype, ...], case: Case, model: type[Model] = Model) -> onnx.ModelProto:
     """The model as torch.onnx.export writes it, of the usual case with the dynamic dimensions of the profile."""
     given = tensors(arguments(case, dtypes))
     shapes: dict[str, dict[int, Any]] = {name: {} for name in given}
@@ -166,7 +168,7 @@ def test_tensorrt_computes_the_shapes_and_dtypes_of_the_op(case: Case, dtypes: t
 def test_engine_is_built_with_the_plugin_inside(
     dtypes: tuple[torch.dtype, ...], record_property: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsed = Parsed(exported(dtypes))
+    parsed = Parsed(exported(dtypes, USUAL))
     (layer,) = parsed.plugin_layers()
     serialised = []
     get_fields = plugin.CircularPadPlugin.get_fields_to_serialize
