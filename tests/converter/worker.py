@@ -26,7 +26,9 @@ import torch
 from tests.converter.models import MODELS, Dtypes, Model, by_hand, coverage, positional
 from tests.converter.plan import fields
 from tests.harness import no_gpu
-from trtplug.resources import templates
+
+# A module that is the same in all packages of an IPluginV3.
+NETWORK = Path(__file__).parents[1] / "golden/circ_pad/src/trtplug_circular_pad/_network.py"
 
 
 @dataclass
@@ -159,7 +161,7 @@ class Bench:
         module = types.ModuleType(f"{self.package.name}._network")
         vars(module)["__package__"] = self.package.name
         sys.modules[module.__name__] = module
-        exec((templates() / "package/src/_network.py.jinja").read_text(encoding="utf-8"), vars(module))
+        exec(NETWORK.read_text(encoding="utf-8"), vars(module))
 
         def added(network: Any, inputs: Any, plugin: Any) -> Any:
             carried = carrier(plugin)
