@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from trtplug import probe
-
-_SECONDS = 120
+from trtplug import probing
 
 
 @dataclass(frozen=True)
@@ -57,17 +51,7 @@ CUDA = Need("a CUDA device", ("cuda",), "use a machine with an NVIDIA GPU and a 
 
 def examine() -> Facts:
     """Probe this machine, in one process that a broken library may take down."""
-    script = Path(probe.__file__).read_text(encoding="utf-8")
-    # An empty folder, because Python looks for modules in the current one first.
-    with tempfile.TemporaryDirectory() as empty:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", script], cwd=empty, capture_output=True, text=True, timeout=_SECONDS, check=False
-            )
-            output = done.stdout
-        except subprocess.TimeoutExpired as late:
-            output = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else ""
-    return facts(output)
+    return facts(probing.run("probe").stdout)
 
 
 def facts(output: str) -> Facts:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trtplug import expr
-from trtplug.expr import Expr, Kind, Scope
+from trtplug.expr import Expr, Kind, Property, Scope, Value, walk
 from trtplug.forms import Form
+from trtplug.model import Attribute, Tensor
 from trtplug.problems import Problems
 from trtplug.spec import Spec
 
@@ -48,6 +49,15 @@ class Located:
             self.problem(f"this is {value.kind}; expected {wanted}", *path)
         self.all_understood = False
         return None
+
+    def unused(self, arguments: Iterable[Tensor | Attribute]) -> Iterator[Tensor | Attribute]:
+        """Those that no expression uses, of a spec whose expressions are all understood."""
+        if not self.all_understood:
+            return
+        nodes = [node for expression in self.expressions for node in walk(expression)]
+        used = {node.name for node in nodes if isinstance(node, Value)}
+        used |= {node.tensor for node in nodes if isinstance(node, Property)}
+        yield from (argument for argument in arguments if argument.name not in used)
 
     def known(self, given: Iterable[str], known: Collection[str], what: str, *path: str | int) -> None:
         """Notes each name under `path` that is not known."""

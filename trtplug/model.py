@@ -164,6 +164,10 @@ class Registered(NamedTuple):
     fields: tuple[Field, ...]
 
 
+# What stands for an op in TensorRT: a plugin that the package brings, by its interface, or one that is there already.
+Plugin: TypeAlias = PluginApi | Registered
+
+
 class SourceFile(NamedTuple):
     """A user's Python file: its name beside the spec, and its text, in which imports of its neighbours are relative."""
 
@@ -190,8 +194,8 @@ class Op(NamedTuple):
     """One operator."""
 
     names: Names
-    plugin_api: PluginApi
-    plugin_version: str
+    plugin: Plugin
+    plugin_version: str  # of a plugin that the package brings
     package_version: str
     summary: str
     schema: str
@@ -200,7 +204,6 @@ class Op(NamedTuple):
     sizes: tuple[Size, ...]
     checks: tuple[Check, ...]
     body: Body
-    registered: Registered | None  # what stands for the op in TensorRT, instead of a plugin of the package
     launch: Launch  # of no kernels where the body is the reference
     code: SourceFile  # what runs: the file of the kernels, or of the reference
     helpers: tuple[SourceFile, ...]  # files beside it that it imports
@@ -256,3 +259,7 @@ class Package(NamedTuple):
     def several(self) -> bool:
         """Whether each op is a part of its own, which a single one may be too, in a package that others may join."""
         return any(op.names.part for op in self.ops)
+
+    def brings(self, api: PluginApi) -> bool:
+        """Whether a plugin of the package itself has this interface."""
+        return any(op.plugin is api for op in self.ops)

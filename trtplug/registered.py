@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from trtplug.expr import BOOL, FLOAT, INT, STR, Kind, Scope, Site, Value, walk
+from trtplug.expr import BOOL, FLOAT, INT, STR, Kind, Scope, Site
 from trtplug.forms import PluginForm
 from trtplug.located import Located
 from trtplug.model import Attribute, Field, Registered, Tensor
@@ -57,16 +57,13 @@ def resolve(
         value = located.expression(scope, field.value, kind.values, kind.wanted, "plugin", "fields", name, "value")
         if value:
             fields.append(Field(name, field.type, value))
-    if located.all_understood and not located.problems:
+    if not located.problems:
         _no_idle_attributes(located, arguments)
     return Registered(form.name, form.version, form.namespace, form.library, tuple(fields))
 
 
 def _no_idle_attributes(located: Located, arguments: tuple[Tensor | Attribute, ...]) -> None:
     """An attribute that neither sets a field nor decides a shape is one that an engine never learns of."""
-    nodes = [node for expression in located.expressions for node in walk(expression)]
-    used = {node.name for node in nodes if isinstance(node, Value)}
-    for argument in arguments:
-        if isinstance(argument, Attribute) and argument.name not in used:
-            message = f"no field, check or output uses '{argument.name}', of which an engine would know nothing"
-            located.problem(f"{message}; use it, or remove it", "schema", offset=argument.argument.offset)
+    for argument in located.unused(argument for argument in arguments if isinstance(argument, Attribute)):
+        message = f"no field, check or output uses '{argument.name}', of which an engine would know nothing"
+        located.problem(f"{message}; use it, or remove it", "schema", offset=argument.argument.offset)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trtplug import registry_probe
+from trtplug import probing
+from trtplug.verify.process import Done
 
 _MARK = "trtplug-registry"
-_SECONDS = 120
 
 
 class RegistryError(Exception):
@@ -35,14 +32,7 @@ def entries(libraries: Sequence[Path] = ()) -> tuple[Entry, ...]:
     for library in libraries:
         if not library.is_file():
             raise RegistryError(f"there is no library {library}; check the path")
-    script = Path(registry_probe.__file__).read_text(encoding="utf-8")
-    command = [sys.executable, "-c", script, *(str(library.resolve()) for library in libraries)]
-    # An empty folder, because Python looks for modules in the current one first.
-    with tempfile.TemporaryDirectory() as empty:
-        try:
-            done = subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            raise RegistryError(f"TensorRT has not answered in {_SECONDS} s") from None
+    done = probing.run("registry_probe", *(str(library.resolve()) for library in libraries))
     answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if not answers:
         raise RegistryError(_why(done, libraries))
@@ -52,9 +42,9 @@ def entries(libraries: Sequence[Path] = ()) -> tuple[Entry, ...]:
     return tuple(Entry(**plugin) for plugin in answer["plugins"])
 
 
-def _why(done: subprocess.CompletedProcess[str], libraries: Sequence[Path]) -> str:
-    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    if "No module named 'tensorrt" in lines[-1]:
+def _why(done: Done, libraries: Sequence[Path]) -> str:
+    last = "".join(done.stderr.strip().splitlines()[-1:])
+    if "No module named 'tensorrt" in last:
         return "there is no TensorRT here; pip install 'trtplug[verify]', or tensorrt where you have that"
     loading = f", which a library may have caused ({', '.join(map(str, libraries))})" if libraries else ""
-    return f"TensorRT's registry cannot be read{loading}: {lines[-1]}"
+    return f"TensorRT's registry cannot be read{loading}: {': '.join(filter(None, (done.reason, last)))}"

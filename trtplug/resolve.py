@@ -57,8 +57,7 @@ def resolve(spec: Spec, plugin_api: PluginApi | None = None) -> Op:
     `plugin_api` takes the place of what the spec says.
     """
     located = Located(spec, Problems(str(spec.path), set(spec.problems)), all_understood=not spec.problems)
-    wanted = plugin_api or PluginApi(spec.form.plugin_api)
-    op = _op(located, PluginApi.V3 if spec.form.plugin else wanted)  # a registered plugin is what it is
+    op = _op(located, plugin_api or PluginApi(spec.form.plugin_api))
     located.problems.raise_if_any()
     if op is None:
         raise AssertionError("a spec without problems has a meaning")
@@ -67,8 +66,10 @@ def resolve(spec: Spec, plugin_api: PluginApi | None = None) -> Op:
     return op
 
 
-def _op(located: Located, plugin_api: PluginApi) -> Op | None:
+def _op(located: Located, wanted: PluginApi) -> Op | None:
     form = located.form
+    # Whose limits hold; a registered plugin, whatever its interface, has those that registered.py knows.
+    limits = PluginApi.V3 if form.plugin else wanted
     _names(located)
     schema = signature.read_schema(located)
     file, _, function = form.reference.partition(":")
@@ -81,20 +82,20 @@ def _op(located: Located, plugin_api: PluginApi) -> Op | None:
         reference = code
     if schema is None:
         return None
-    arguments = signature.read(located, schema, plugin_api)
+    arguments = signature.read(located, schema, limits)
     if reference:
         signature.check_reference(located, reference, function, arguments)
     scope = _scope(arguments)
     checks = _checks(located, scope)
-    sizes = _sizes(located, scope, plugin_api)
+    sizes = _sizes(located, scope, limits)
     outputs = _outputs(located, schema, scope, sizes)
     _no_mixed_outputs(located, arguments, outputs)
     _unique_names(located, arguments)
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
-    ready = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else None
+    plugin = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else wanted
     if body is Body.TRITON:
-        signature.check_writing(located, schema, arguments, started, plugin_api)
-        signature.check_use(located, arguments, plugin_api)
+        signature.check_writing(located, schema, arguments, started, limits)
+        signature.check_use(located, arguments, limits)
     else:
         _no_kernels(located, schema, arguments)
     # What follows is of the tests, and uses no argument up.
@@ -107,7 +108,7 @@ def _op(located: Located, plugin_api: PluginApi) -> Op | None:
         return None
     return Op(
         names=names.derive(form.name, form.namespace, form.package.name, form.package.import_name),
-        plugin_api=plugin_api,
+        plugin=plugin,
         plugin_version=form.version,
         package_version=form.package.version,
         summary=form.summary,
@@ -117,7 +118,6 @@ def _op(located: Located, plugin_api: PluginApi) -> Op | None:
         sizes=sizes,
         checks=checks,
         body=body,
-        registered=ready,
         launch=started,
         code=code,
         helpers=helpers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trtplug import expr, names, sources
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
-from trtplug.expr import Property, Value, walk
+from trtplug.expr import Value
 from trtplug.forms import InputForm
 from trtplug.located import Located
 from trtplug.model import Attribute, Launch, SourceFile, Tensor
@@ -160,13 +160,8 @@ def check_writing(
 
 
 def check_use(located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi) -> None:
-    if not located.all_understood:
-        return
-    nodes = [node for expression in located.expressions for node in walk(expression)]
-    used = {node.name for node in nodes if isinstance(node, Value)}
-    used |= {node.tensor for node in nodes if isinstance(node, Property)}
-    for argument in arguments:
-        if argument.name not in used and not _unsupported(argument.argument, plugin_api):
+    for argument in located.unused(arguments):
+        if not _unsupported(argument.argument, plugin_api):
             message = f"no check, output, let or kernel parameter uses '{argument.name}'; use it, or remove it"
             located.problem(message, "schema", offset=argument.argument.offset)
 

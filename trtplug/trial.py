@@ -16,7 +16,7 @@ from trtplug.cases import attribute_values
 from trtplug.dtypes import Dtype
 from trtplug.expr import FUNCTIONS, TENSOR, Expr, Python
 from trtplug.located import Located
-from trtplug.model import Attribute, AttributeValue, Case, Kernel, Op, Profile, Tensor
+from trtplug.model import Attribute, AttributeValue, Case, Kernel, Op, Profile, Registered, Tensor
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
 _INT64 = range(-(2**63), 2**63)
@@ -181,7 +181,8 @@ class _Trial:
         self._sizes = [_step(f"the size {size.name}", size.name, size.most) for size in op.sizes]
         self._shapes = [_step(f"the shape of {o.name}", f"{o.name}_shape", o.shape) for o in op.outputs]
         self._fields = [
-            (_step(f"the field {f.name}", "", f.value), f.type) for f in (op.registered.fields if op.registered else ())
+            (_step(f"the field {f.name}", "", f.value), f.type)
+            for f in (op.plugin.fields if isinstance(op.plugin, Registered) else ())
         ]
         self._lets = [_step(f"let {let.name}", let.name, let.value) for let in op.launch.lets]
         self._scratch = [_step(f"the shape of {b.name}", f"{b.name}_shape", b.shape) for b in op.launch.scratch]

@@ -208,7 +208,7 @@ def test_attributes_known_only_at_run_time_decline(op: Op, models: Results) -> N
 
 
 def test_a_parser_that_would_end_the_process_declines(op: Op, without_library: Results) -> None:
-    if op.plugin_api is PluginApi.V2:
+    if op.plugin is PluginApi.V2:
         return  # which asks networks for add_plugin_v2, and no parser
     result = only(without_library, "coverage")
     assert float(result["percent"]) < 100

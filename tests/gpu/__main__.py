@@ -93,7 +93,7 @@ def of_specs(paths: Sequence[Path]) -> list[Row]:
 
 
 def _measured(installed: Installed | None) -> tuple[Measurement, ...]:
-    if installed is None or installed.op.plugin_api is PluginApi.V2:
+    if installed is None or installed.op.plugin is PluginApi.V2:
         return ()
     return MEASURED.get(installed.op.names.op, ())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.gpu.row import FAILED, NOT_RUN, PASSED, Row
 from trtplug import fileset, render, resolve, spec
-from trtplug.model import Op
+from trtplug.model import Op, Registered
 from trtplug.plugin_api import PluginApi
 from trtplug.verify import pytests
 from trtplug.verify.process import Done, Processes
@@ -41,12 +41,12 @@ class Installed:
     @property
     def name(self) -> str:
         """What the rows call it."""
-        return self.op.names.op + " as an IPluginV2DynamicExt" * (self.op.plugin_api is PluginApi.V2)
+        return self.op.names.op + " as an IPluginV2DynamicExt" * (self.op.plugin is PluginApi.V2)
 
     @property
     def test_names(self) -> tuple[str, ...]:
         """The tests to run; an op in PyTorch has no kernel to compile."""
-        chosen = TESTS_OF_V2 if self.op.plugin_api is PluginApi.V2 else TESTS
+        chosen = TESTS_OF_V2 if self.op.plugin is PluginApi.V2 else TESTS
         return tuple(name for name in chosen if name != "compile" or self.op.launch.kernels)
 
     def run(self, arguments: list[str], folder: Path, *, bridged: bool = False) -> Done:
@@ -115,7 +115,7 @@ def run_test(installed: Installed, name: str) -> list[Row]:
 
 def _unfit(op: Op, test: str) -> str:
     """Why the bridge into TensorRT-RTX's networks cannot hold an op, if a test needs it to."""
-    if test in IN_ENGINES and op.registered:
+    if test in IN_ENGINES and isinstance(op.plugin, Registered):
         return "the bridge into TensorRT-RTX's networks stands in the place of TensorRT's own plugin"
     if test in IN_ENGINES and len(op.tensors) > _MOST_INPUTS:
         return f"the bridge into TensorRT-RTX's networks takes {_MOST_INPUTS} inputs, not {len(op.tensors)}"

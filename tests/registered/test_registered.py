@@ -116,6 +116,28 @@ def test_plugins_lists_what_tensorrt_has() -> None:
     assert "spatial_scale: FLOAT32" in line
 
 
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        ("import os\nos.abort()", "TensorRT's registry cannot be read: the process crashed (SIGABRT)"),
+        ("raise OSError('no driver')", "TensorRT's registry cannot be read: exit status 1: OSError: no driver"),
+        (
+            "import tensorrt_of_nobody",
+            "there is no TensorRT here; pip install 'trtplug[verify]', or tensorrt where you have that",
+        ),
+    ],
+)
+def test_plugins_says_why_tensorrt_does_not_answer(
+    module: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("tensorrt", "tensorrt_rtx"):
+        (tmp_path / f"{name}.py").write_text(module)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    done = run_trtplug("plugins")
+    assert done.returncode == 2
+    assert done.stderr == f"{why}\n"
+
+
 def test_libraries_that_do_not_load_are_named(tmp_path: Path) -> None:
     text, empty = tmp_path / "libtext.so", tmp_path / "libempty.so"
     text.write_text("no library")

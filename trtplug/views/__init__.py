@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from trtplug.model import Body, Op, Package
+from trtplug.model import Body, Op, Package, Registered
 from trtplug.plugin_api import PluginApi
 from trtplug.views import (
     calls,
@@ -98,20 +98,18 @@ REGISTERED: OfOp = MappingProxyType(
     }
 )
 
-# What an op whose plugin is an IPluginV3 has besides.
-V3: OfOp = MappingProxyType(
-    {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", engines.without_gpu)}
-)
-
-# What an op whose plugin is an IPluginV2DynamicExt has in place of the above.
-V2: OfOp = MappingProxyType(
+# What an op whose plugin the package brings has besides, or in their places, by its interface.
+OWN: Mapping[PluginApi, OfOp] = MappingProxyType(
     {
-        "{source}/plugin.py": ("src/plugin_v2.py.jinja", plugin_v2.plugin_v2),
-        "{tests}/carrier.py": ("tests/carrier.py.jinja", proof_v2.carrier),
-        "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", engines.run_engine),
-        "{tests}/test_plugin.py": ("tests/test_plugin_v2.py.jinja", proof_v2.plugin_test),
-        "{tests}/test_onnx.py": ("tests/test_onnx_v2.py.jinja", proof.onnx_test),
-        "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", engines.engine_test),
+        PluginApi.V3: {"{tests}/convert_without_gpu.py": ("tests/convert_without_gpu.py.jinja", engines.without_gpu)},
+        PluginApi.V2: {
+            "{source}/plugin.py": ("src/plugin_v2.py.jinja", plugin_v2.plugin_v2),
+            "{tests}/carrier.py": ("tests/carrier.py.jinja", proof_v2.carrier),
+            "{tests}/run_engine.py": ("tests/run_engine_v2.py.jinja", engines.run_engine),
+            "{tests}/test_plugin.py": ("tests/test_plugin_v2.py.jinja", proof_v2.plugin_test),
+            "{tests}/test_onnx.py": ("tests/test_onnx_v2.py.jinja", proof.onnx_test),
+            "{tests}/test_engine.py": ("tests/test_engine_v2.py.jinja", engines.engine_test),
+        },
     }
 )
 
@@ -127,15 +125,13 @@ SEVERAL: OfPackage = MappingProxyType(
 
 def generated(package: Package) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Every file that is filled in: its path, its template, and what the template places."""
-    own = [op for op in package.ops if op.registered is None]
-    v3 = any(op.plugin_api is PluginApi.V3 for op in own)
-    for manifest in (PACKAGE, *[PLUGINS] * bool(own), *[NETWORKS] * v3, *[SEVERAL] * package.several):
+    own, v3 = any(map(package.brings, PluginApi)), package.brings(PluginApi.V3)
+    for manifest in (PACKAGE, *[PLUGINS] * own, *[NETWORKS] * v3, *[SEVERAL] * package.several):
         for path, (template, view) in manifest.items():
             yield path.format(package=package.import_name), template, view(package)
     for op in package.ops:
         places = {"source": project.source(op.names), "tests": project.tests(op.names)}
-        files = {**OP, **BODY[op.body]}
-        files |= V2 if op.plugin_api is PluginApi.V2 else REGISTERED if op.registered else V3
+        files = {**OP, **BODY[op.body], **(REGISTERED if isinstance(op.plugin, Registered) else OWN[op.plugin])}
         for path, (template, view_of_op) in files.items():
             yield path.format(**places), template, view_of_op(op)
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 from trtplug import cases, trial
 from trtplug.dtypes import TABLE
 from trtplug.expr import Expr, Python
-from trtplug.model import Attribute, Case, Op, Profile, Tensor
+from trtplug.model import Attribute, Case, Op, Profile, Size, Tensor
 from trtplug.torch_schema import Base
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import names
@@ -30,20 +30,22 @@ class Calls(TypedDict):
     dynamic: str
     profile_shapes: str
     tied: tuple[str, ...]
-    dtype_names: str
-    single_tensor: bool
+    dtype_targets: str
     argument_values: str
     ranged: bool
+    ends_parameter: str
+    ends_argument: str
     random_values: tuple[str, ...]
     integers: bool
     float8: bool
-    kernels: bool
-    sizes: tuple[int, ...]
+    float8_kernels: bool
+    sizes: str
     op_call: str
     model_parameters: str
     model_body: tuple[str, ...]
     returns: str
     writes: bool
+    variant: str
     functional: str
     written_names: str
     rules: tuple[str, ...]
@@ -53,6 +55,7 @@ def calls(op: Op) -> Calls:
     in_package = op.reference.name == op.code.name
     module = f"{op.names.import_name}.{facts.code_module(op)}" if in_package else ".reference_file"
     ranged = any(tensor.range for tensor in op.tensors)
+    float8 = facts.returns(op, "float8_e4m3fn")
     tied = [(p, p.sizes) for p in op.profiles if not isinstance(p.sizes, tuple)]
     ends = [end for tensor in op.tensors if tensor.range for end in tensor.range]
     return Calls(
@@ -73,17 +76,16 @@ def calls(op: Op) -> Calls:
         tied=tuple(
             f'shapes["{profile.tensor}"][{profile.dimension}] = {_over(size, _drawn(op))}' for profile, size in tied
         ),
-        dtype_names=names(f"{t.name}_dtype" for t in op.tensors),
-        single_tensor=len(op.tensors) == 1,
+        dtype_targets=names(f"{t.name}_dtype" for t in op.tensors) + "," * (len(op.tensors) == 1),
         argument_values="".join(f"{argument(a, op)}, " for a in op.arguments),
         ranged=ranged,
+        ends_parameter=", ends: tuple[float, float] | None = None" * ranged,
+        ends_argument=", ends" * ranged,
         random_values=_random_values(op),
         integers=any(not d.is_float for o in op.results for d in facts.possible_dtypes(op, o)),
-        float8=facts.returns(op, "float8_e4m3fn"),
-        kernels=bool(op.launch.kernels),
-        sizes=tuple(
-            next(i for i, o in enumerate(op.outputs) if size.name in spelling.needs(op, o.shape)) for size in op.sizes
-        ),
+        float8=float8,
+        float8_kernels=float8 and bool(op.launch.kernels),
+        sizes="".join(f"results[{_counted(op, size)}].shape[0], " for size in op.sizes),
         op_call=op_call(op),
         model_parameters=model_parameters(op),
         model_body=model_body(
@@ -94,10 +96,16 @@ def calls(op: Op) -> Calls:
         ),
         returns=spelling.result_types(op),
         writes=bool(op.written),
+        variant="functional variant of the op" if op.written else "op",
         functional=op.names.functional,
         written_names=spelling.row(spelling.quoted(t.name) for t in op.written),
         rules=spelling.used_rules([*ends, *(size for _, size in tied)], symbolic=False),
     )
+
+
+def _counted(op: Op, size: Size) -> int:
+    """The first output of which a size is the first dimension."""
+    return next(i for i, output in enumerate(op.outputs) if size.name in spelling.needs(op, output.shape))
 
 
 def model_parameters(op: Op) -> str:

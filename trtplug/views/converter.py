@@ -39,7 +39,7 @@ def converter(op: Op) -> Converter:
         f"_cast(ctx, layer.get_output({i}), trt.DataType.BOOL)" if _returns_bool(op, i) else f"layer.get_output({i})"
         for i in range(len(op.results))
     ]
-    v2 = op.plugin_api is PluginApi.V2
+    v2 = op.plugin is PluginApi.V2
     return Converter(
         op=op.names.op,
         target=op.names.functional if op.written else op.names.op,

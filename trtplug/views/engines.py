@@ -38,7 +38,7 @@ def in_torch_tensorrt(op: Op) -> InTorchTensorRT:
         float8=facts.returns(op, "float8_e4m3fn"),
         only_float8=all(facts.may_be(op, output, "float8_e4m3fn") for output in op.results),
         layer_types=_layer_types(op),
-        v3=op.registered is None and op.plugin_api is PluginApi.V3,
+        v3=op.plugin is PluginApi.V3,
         scalars=[] in trial.usual_shapes(op) or any(t.rank[0] == 0 for t in op.written),
         writes=bool(op.written),
         results=len(op.results),
@@ -50,8 +50,9 @@ def _layer_types(op: Op) -> str:
     """The condition that a layer is one of the plugin: what TensorRT has already may be of either interface, and a V2
     plugin may sit in a V3 one.
     """
-    v3 = op.registered is None and op.plugin_api is PluginApi.V3
-    return "== trt.LayerType.PLUGIN_V3" if v3 else "in (trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3)"
+    if op.plugin is PluginApi.V3:
+        return "== trt.LayerType.PLUGIN_V3"
+    return "in (trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3)"
 
 
 class ConverterTest(TypedDict):
@@ -74,8 +75,8 @@ def converter_test(op: Op) -> ConverterTest:
         writes=bool(op.written),
         import_name=op.names.import_name,
         package=op.names.package,
-        own=op.registered is None,
-        v3=op.registered is None and op.plugin_api is PluginApi.V3,
+        own=isinstance(op.plugin, PluginApi),
+        v3=op.plugin is PluginApi.V3,
         add_plugin=facts.add_plugin(op),
         several_outputs=len(op.results) > 1,
         sizes=bool(op.sizes),

@@ -7,7 +7,7 @@ import itertools
 from trtplug import names
 from trtplug.dtypes import TABLE, Dtype
 from trtplug.expr import Expr, Value
-from trtplug.model import Attribute, Body, Op, Output, Tensor
+from trtplug.model import Attribute, Body, Op, Output, Registered, Tensor
 from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, ArgumentType, Base, Default
 from trtplug.trial import dtype_rows
@@ -119,7 +119,7 @@ def open_sizes(op: Op) -> tuple[Attribute, ...]:
     TensorRT tells a plugin the value of a shape input nowhere but in the shapes of its outputs, and an
     IPluginV2DynamicExt has no shape inputs at all.
     """
-    if op.plugin_api is PluginApi.V2:
+    if op.plugin is PluginApi.V2:
         return ()
     sizes = [a for a in op.attributes if a.base is Base.SYMINT and not (a.is_list or a.optional)]
     if not sizes or op.body is Body.TORCH or op.sizes or op.launch.scratch:
@@ -197,8 +197,15 @@ def added_values(op: Op, place: str = "") -> dict[str, str]:
 
 
 def add_plugin(op: Op) -> str:
-    """The method of TensorRT's networks that takes the plugin."""
-    return f"add_plugin_{op.plugin_api.value}"
+    """The method of TensorRT's networks that takes the plugin; one that takes an IPluginV3 takes what TensorRT has."""
+    return "add_plugin_v2" if op.plugin is PluginApi.V2 else "add_plugin_v3"
+
+
+def registry_key(op: Op) -> tuple[str, str, str]:
+    """Name, version and namespace of the plugin in TensorRT's registry."""
+    if isinstance(op.plugin, Registered):
+        return op.plugin.name, op.plugin.version, op.plugin.namespace
+    return op.names.plugin, op.plugin_version, op.names.namespace
 
 
 def reads_buffer(op: Op, value: Expr) -> bool:

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from trtplug.expr import Value
 from trtplug.model import Body, Kernel, Op, Tensor
+from trtplug.plugin_api import PluginApi
 from trtplug.views import facts, spelling
 from trtplug.views.spelling import CONCRETE, names
 
@@ -119,7 +120,7 @@ def torch_launch(op: Op) -> TorchLaunch:
     buffers |= {name: f"{buffers[name]} if {name}_dtype else None" for name in optional}
     return TorchLaunch(
         op=op.names.op,
-        raw=op.registered is None,
+        raw=isinstance(op.plugin, PluginApi),
         function=op.reference_function,
         optional=bool(optional),
         prepare_parameters=spelling.parameters(op, facts.prepare_needs(op), "tuple[int, ...]", spelling.kept),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from trtplug import __version__, cases
-from trtplug.model import Attribute, AttributeValue, Body, Op, Package, Tensor
+from trtplug.model import Attribute, AttributeValue, Body, Op, Package, Registered, Tensor
 from trtplug.names import Names
 from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Base
@@ -65,7 +65,7 @@ def pyproject(package: Package) -> PyProject:
         ),
         kernels=_has_kernels(package),
         torch="2.7" if any(op.written for op in package.ops) else "2.6",  # which tells that it is exporting
-        tensorrt="10.3,<11" if _any(package, PluginApi.V2) else "10.3",
+        tensorrt="10.3,<11" if package.brings(PluginApi.V2) else "10.3",
     )
 
 
@@ -128,10 +128,10 @@ def readme(package: Package) -> Readme:
         import_name=package.import_name,
         several=package.several,
         kernels=_has_kernels(package),
-        v3=_any(package, PluginApi.V3),
-        v2=_any(package, PluginApi.V2),
-        own=any(op.registered is None for op in package.ops),
-        registered=tuple(f"{op.names.import_name}.plugin" for op in package.ops if op.registered),
+        v3=package.brings(PluginApi.V3),
+        v2=package.brings(PluginApi.V2),
+        own=any(map(package.brings, PluginApi)),
+        registered=tuple(f"{op.names.import_name}.plugin" for op in package.ops if isinstance(op.plugin, Registered)),
         ops=tuple(map(_readme_op, package.ops)),
         written=tuple(
             Written(
@@ -154,7 +154,7 @@ def _readme_op(op: Op) -> ReadmeOp:
         schema=op.schema,
         plugin=_plugin(op),
         source=source(op.names),
-        body=_REGISTERED if op.registered else _BODY[op.body],
+        body=_REGISTERED if isinstance(op.plugin, Registered) else _BODY[op.body],
         result="" if not op.outputs else "result = ",
         example=spelling.call(op, lambda a: a.name if isinstance(a, Tensor) else _shown(a, values[a.name])),
     )
@@ -162,10 +162,8 @@ def _readme_op(op: Op) -> ReadmeOp:
 
 def _plugin(op: Op) -> str:
     """The plugin as TensorRT's registry knows it."""
-    ready = op.registered
-    name, version = (ready.name, ready.version) if ready else (op.names.plugin, op.plugin_version)
-    namespace = ready.namespace if ready else op.names.namespace
-    interface = ", an `IPluginV2DynamicExt`" * (op.plugin_api is PluginApi.V2)
+    name, version, namespace = facts.registry_key(op)
+    interface = ", an `IPluginV2DynamicExt`" * (op.plugin is PluginApi.V2)
     return f"`{name}`, version {version}, {f'namespace `{namespace}`' if namespace else 'no namespace'}{interface}"
 
 
@@ -199,10 +197,6 @@ def nothing(package: Package) -> Nothing:
     return Nothing()
 
 
-def _any(package: Package, api: PluginApi) -> bool:
-    return any(op.plugin_api is api for op in package.ops if op.registered is None)
-
-
 _PREPARES = {PluginApi.V3: "on_shape_change", PluginApi.V2: "configure_plugin"}
 
 
@@ -220,11 +214,11 @@ def parts(package: Package) -> Parts:
     ops = sorted(package.ops, key=lambda op: _natural(op.names.op))
     return Parts(
         ops=tuple(op.names.op for op in ops),
-        own=tuple(op.names.op for op in ops if op.registered is None),
-        registered=tuple(op.names.op for op in ops if op.registered),
+        own=tuple(op.names.op for op in ops if isinstance(op.plugin, PluginApi)),
+        registered=tuple(op.names.op for op in ops if isinstance(op.plugin, Registered)),
         written=tuple(op.names.op for op in ops if op.written),
         qualified=tuple(f"torch.ops.{op.names.namespace}.{op.names.op}" for op in ops),
-        prepares=", ".join(method for api, method in _PREPARES.items() if _any(package, api)),
+        prepares=", ".join(method for api, method in _PREPARES.items() if package.brings(api)),
     )
 
 

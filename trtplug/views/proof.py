@@ -139,7 +139,6 @@ class PluginTest(TypedDict):
     kept: str
     attribute_strings: str
     attributes: bool
-    has_numbers: bool
     number_strings: str
     missing_required: str
     wrong_rank: int
@@ -148,11 +147,11 @@ class PluginTest(TypedDict):
     sizes: int
     op_call: str
     absent: str
-    optional_tensors: bool
     scratch: bool
     tuned: bool
     writes: bool
     own_outputs: str
+    launch_dtypes: str
     state_strings: str
     name_attribute: str
     fields_of_subject: str
@@ -163,11 +162,12 @@ class PluginTest(TypedDict):
 
 def plugin_test(op: Op) -> PluginTest:
     attributes = facts.plugin_attributes(op)
-    numbers = [a.name for a in op.attributes if a.base in (Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL)]
+    numbers = (Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL)
     least, most = op.tensors[0].rank
     open_sizes = {a.name for a in facts.open_sizes(op)}
     optional = [a.name for a in attributes if a.argument.default is not None or a.optional]
     optional = [name for name in optional if name not in open_sizes]
+    own_outputs = f"outputs[{len(op.written)} :]" if op.written else "outputs"
     return PluginTest(
         op=op.names.op,
         import_name=op.names.import_name,
@@ -177,8 +177,7 @@ def plugin_test(op: Op) -> PluginTest:
         kept=_kept(op),
         attribute_strings="".join(f'"{a.name}", ' for a in attributes),
         attributes=bool(attributes),
-        has_numbers=bool(numbers),
-        number_strings=spelling.row(spelling.quoted(name) for name in numbers) if numbers else "",
+        number_strings=_strings(a.name for a in op.attributes if a.base in numbers),
         missing_required=_without_required(attributes),
         wrong_rank=most + 1 if most < _MOST_DIMENSIONS else least - 1,
         written="written" if op.sizes else "reference",
@@ -186,11 +185,11 @@ def plugin_test(op: Op) -> PluginTest:
         op_call=calls.op_call(op),
         defaulted=spelling.string_set(optional) if optional else "",
         absent=_strings(a.name for a in attributes if a.optional),
-        optional_tensors=any(t.optional for t in op.tensors),
         scratch=bool(op.launch.scratch),
         tuned=bool(_configurations(op)),
         writes=bool(op.written),
-        own_outputs=f"outputs[{len(op.written)} :]" if op.written else "outputs",
+        own_outputs=own_outputs,
+        launch_dtypes=_launch_dtypes(op, own_outputs),
         state_strings=names(map(spelling.quoted, _STATE)),
         name_attribute=_STATE[0],
         fields_of_subject="subject.get_fields_to_serialize()",
@@ -198,6 +197,13 @@ def plugin_test(op: Op) -> PluginTest:
         for_context="attach_to_context(None)",
         desc=".desc",
     )
+
+
+def _launch_dtypes(op: Op, outputs: str) -> str:
+    """The dtypes that a launch is prepared for, of the given inputs and of `outputs`."""
+    given = any(tensor.optional for tensor in op.tensors)
+    dtypes = "[dtype for dtype in subject._launch.dtypes if dtype]" if given else "list(subject._launch.dtypes)"
+    return f"{dtypes}[: len(inputs) + len({outputs})]" if op.launch.scratch else dtypes
 
 
 def _configurations(op: Op) -> int:

@@ -16,8 +16,8 @@ from trtplug.views.spelling import CONCRETE, names
 
 def of(op: Op) -> Registered:
     """The plugin of an op that has one."""
-    assert op.registered is not None
-    return op.registered
+    assert isinstance(op.plugin, Registered)
+    return op.plugin
 
 
 class FieldRow(TypedDict):

@@ -21,9 +21,10 @@ class Init(TypedDict):
 
 
 def init(op: Op) -> Init:
+    own = isinstance(op.plugin, PluginApi)
     return Init(
         summary=spelling.in_docstring(op.summary),
-        plugin="finds the plugin that TensorRT has" if op.registered else "registers the TensorRT plugin",
+        plugin="registers the TensorRT plugin" if own else "finds the plugin that TensorRT has",
         namespace=op.names.namespace,
         op=op.names.op,
     )
@@ -36,12 +37,8 @@ class Names(TypedDict):
 
 
 def plugin_names(op: Op) -> Names:
-    ready = op.registered
-    return Names(
-        name=spelling.quoted(ready.name if ready else op.names.plugin),
-        version=spelling.quoted(ready.version if ready else op.plugin_version),
-        namespace=spelling.quoted(ready.namespace if ready else op.names.namespace),
-    )
+    name, version, namespace = map(spelling.quoted, facts.registry_key(op))
+    return Names(name=name, version=version, namespace=namespace)
 
 
 class TensorRT(TypedDict):
@@ -65,7 +62,7 @@ class Dims(TypedDict):
 
 def dims(package: Package) -> Dims:
     # Before TensorRT 10, which an IPluginV2DynamicExt may meet, there are no DimsExprs of a length alone.
-    return Dims(v2=any(op.plugin_api is PluginApi.V2 for op in package.ops))
+    return Dims(v2=package.brings(PluginApi.V2))
 
 
 class OutputRule(TypedDict):
@@ -103,7 +100,7 @@ def shapes(op: Op) -> Shapes:
     rows = facts.accepted_rows(op)
     return Shapes(
         op=op.names.op,
-        own=op.registered is None,
+        own=isinstance(op.plugin, PluginApi),
         tensor_list=names(tensor.name for tensor in op.tensors),
         dtype_rows=tuple(spelling.row(dtype.torch if dtype else "None" for dtype in row) for row in rows),
         check_parameters=names(spelling.parameters(op, facts.check_needs(op), symbolic, spelling.symbolic)),
