@@ -93,7 +93,7 @@ def _op(located: Located, plugin_api: PluginApi) -> Op | None:
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
     ready = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else None
     if body is Body.TRITON:
-        signature.check_writing(located, schema, arguments, started, plugin_api)
+        signature.check_writing(located, schema, arguments, checks, outputs, started, plugin_api)
         signature.check_use(located, arguments, plugin_api)
     else:
         _no_kernels(located, schema, arguments)
