@@ -166,8 +166,8 @@ def check_writing(
             message = f"no kernel parameter is given '{name}', which the op writes to; add PARAMETER: {name}"
             located.problem(message, "launch", 0, "args", key=True)
         elif name not in sized and tensor.rank != (0, 0):
-            message = f"nothing relates the size of '{name}' to what kernels write, and a smaller one would be written"
-            located.problem(f"{message} out of bounds; {_remedy(name, arguments)}", "schema", offset=at)
+            message = f"nothing tells the size of '{name}', and kernels would write to a smaller one out of bounds"
+            located.problem(f"{message}; {_remedy(name, arguments)}", "schema", offset=at)
     if written and located.form.sizes:
         message = "an op that writes to its arguments finds out no sizes; return new tensors, or fixed sizes"
         located.problem(message, "sizes", key=True)
