@@ -31,7 +31,7 @@ def read(
         except SpecError as error:
             problems.extend(error.problems)
     if together is not None:
-        problems.extend(_misfits(specs, together))
+        problems.extend(_misfits(specs, ops, together))
     if problems:
         raise SpecError(tuple(problems))
     if together is None:
@@ -52,12 +52,13 @@ def _of_all(name: str, specs: Sequence[Spec], ops: Sequence[Op]) -> Package:
     )
 
 
-def _misfits(specs: Sequence[Spec], package: str) -> Iterator[Problem]:
-    """What is wrong with putting these specs into one package."""
+def _misfits(specs: Sequence[Spec], ops: Sequence[Op], package: str) -> Iterator[Problem]:
+    """What is wrong with putting these specs into one package; `ops` are those of them that have no problem alone."""
     if problem := names.problem_with_import_name(package):
         yield Problem(f"--package {package}", 0, 0, problem)
     first: dict[str, Spec] = {}
     version: Spec | None = None
+    variants = {(op.names.namespace, op.names.functional): op.names.op for op in ops if op.written}
     for spec in specs:
         form = spec.form
         other = first.setdefault(form.name, spec)
@@ -67,6 +68,9 @@ def _misfits(specs: Sequence[Spec], package: str) -> Iterator[Problem]:
             both = f"of namespace '{form.namespace}' too" if other.form.namespace == form.namespace else "too"
             message = f"{other.path} has an op '{form.name}' {both}, and both would be {package}.{form.name}"
             yield _problem(spec, f"{message}; give one of them another name, or build them apart", "name")
+        if writing := variants.get((form.namespace, form.name)):
+            said = f"torch.ops.{form.namespace}.{form.name} is the variant of '{writing}' that writes to no argument"
+            yield _problem(spec, f"{said}; choose another name, or build them apart", "name")
         if _says_version(spec):
             version = version or spec
             if form.package.version != version.form.package.version:

@@ -94,7 +94,7 @@ def _op(located: Located, wanted: PluginApi) -> Op | None:
     started = launch.resolve(located, scope, kernel, code, partial(_dtype, located)) if kernel else launch.NOTHING
     plugin = registered.resolve(located, form.plugin, arguments, scope) if form.plugin else wanted
     if body is Body.TRITON:
-        signature.check_writing(located, schema, arguments, started, limits)
+        signature.check_writing(located, schema, arguments, checks, outputs, started, limits)
         signature.check_use(located, arguments, limits)
     else:
         _no_kernels(located, schema, arguments)

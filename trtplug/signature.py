@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trtplug import expr, names, sources
 from trtplug.dtypes import TABLE, Dtype, problem_with_dtype
-from trtplug.expr import Value
+from trtplug.expr import Call, Expr, Property, Value, walk
 from trtplug.forms import InputForm
 from trtplug.located import Located
-from trtplug.model import Attribute, Launch, SourceFile, Tensor
+from trtplug.model import Attribute, Check, Launch, Output, SourceFile, Tensor
 from trtplug.plugin_api import PluginApi
 from trtplug.torch_schema import Argument, Base, Schema, SchemaSyntaxError, parse
 
@@ -130,15 +132,22 @@ def check_writing(
     located: Located,
     schema: Schema,
     arguments: tuple[Tensor | Attribute, ...],
+    checks: tuple[Check, ...],
+    outputs: tuple[Output, ...],
     launched: Launch,
     plugin_api: PluginApi,
 ) -> None:
-    """Adds a problem for each argument that cannot be written to, or is not, though the schema says so."""
+    """Adds a problem for each argument that cannot be written to, or is not, though the schema says so.
+
+    What kernels write of an argument must have to do with its size, or else a smaller one is written out of bounds.
+    """
     written = [argument for argument in arguments if isinstance(argument, Tensor) and argument.written]
     if not (schema.returns or written):
         located.problem("the op returns nothing and writes to nothing; return a Tensor", "schema")
     read = [p.value for kernel in launched.kernels for p in kernel.parameters if p.value]
     given = {value.name for value in read if isinstance(value, Value)}
+    read += [axis for kernel in launched.kernels for axis in kernel.grid]
+    sized = _sized([*read, *(check.condition for check in checks), *(output.shape for output in outputs)], launched)
     letters: dict[str | None, str] = {}
     for tensor in written:
         name, at = tensor.name, tensor.argument.offset
@@ -151,12 +160,37 @@ def check_writing(
         if any(dtype.name == "bool" for dtype in tensor.dtypes):
             why = "is int8 inside TensorRT, behind a cast, so that nothing would be written in place"
             located.problem(f"'{name}' is written to and may be bool, which {why}; make it int8", "schema", offset=at)
-        if located.all_understood and name not in given and not _unsupported(tensor.argument, plugin_api):
+        if not located.all_understood or _unsupported(tensor.argument, plugin_api):
+            continue
+        if name not in given:
             message = f"no kernel parameter is given '{name}', which the op writes to; add PARAMETER: {name}"
             located.problem(message, "launch", 0, "args", key=True)
+        elif name not in sized and tensor.rank != (0, 0):
+            message = f"nothing tells the size of '{name}', and kernels would write to a smaller one out of bounds"
+            located.problem(f"{message}; {_remedy(name, arguments)}", "schema", offset=at)
     if written and located.form.sizes:
         message = "an op that writes to its arguments finds out no sizes; return new tensors, or fixed sizes"
         located.problem(message, "sizes", key=True)
+
+
+def _sized(values: Iterable[Expr], launched: Launch) -> set[str]:
+    """The tensors of whose sizes values tell anything, themselves or by `let` names; a rank or strides do not."""
+    nodes = [node for value in values for node in walk(value, but=("len", "strides"))]
+    for let in reversed(launched.lets):
+        if any(isinstance(node, Value) and node.name == let.name for node in nodes):
+            nodes += walk(let.value, but=("len", "strides"))
+    shapes = {node.tensor for node in nodes if isinstance(node, Property) and node.name == "shape"}
+    counted = [node.arguments[0] for node in nodes if isinstance(node, Call) and node.function == "numel"]
+    return shapes | {tensor.name for tensor in counted if isinstance(tensor, Value)}
+
+
+def _remedy(name: str, arguments: tuple[Tensor | Attribute, ...]) -> str:
+    """What relates the size of a tensor to something; best to another tensor that is always given and only read."""
+    others = [tensor for tensor in arguments if isinstance(tensor, Tensor) and tensor.name != name]
+    if not others:
+        return f"give a kernel its size, such as numel({name})"
+    other = min(others, key=lambda tensor: (tensor.optional, tensor.written))
+    return f"add a check, such as {name}.shape == {other.name}.shape"
 
 
 def check_use(located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
+
 Run = Callable[..., Any]
 
 
@@ -101,6 +103,26 @@ def test_all_problems_are_told_at_once(trtplug: Run, specs: list[str]) -> None:
         "7 problems; nothing was written",
     ]
     assert not Path("build").exists()
+
+
+def test_an_op_named_like_the_variant_of_one_that_writes_is_refused(trtplug: Run, specs: list[str]) -> None:
+    for path in (ROOT / "tests/specs").glob("accumulate*"):
+        Path("specs", path.name).write_text(path.read_text())
+    writing = "specs/accumulate.yaml"
+    _say(specs[1], name="accumulate_functional")
+    assert trtplug("check", *specs, writing, "--package", "acme_ops").code == 0
+    _say(specs[0], name="accumulate_functional", namespace="trtplug_tests", summary="One.")
+    line = len(Path(specs[0]).read_text().splitlines()) - 2
+    said = [
+        f"{specs[0]}:{line}:7: torch.ops.trtplug_tests.accumulate_functional is the variant of 'accumulate' that "
+        "writes to no argument; choose another name, or build them apart",
+        "1 problem; nothing was written",
+    ]
+    for order in ([specs[0], writing], [writing, specs[0]]):
+        for command in ("check", "build"):
+            result = trtplug(command, *order, "--package", "acme_ops")
+            assert (result.code, result.err.splitlines()) == (2, said)
+        assert trtplug("check", *order).code == 0
 
 
 @pytest.mark.parametrize("name", ["torch", "json", "class", "acme-ops", "tests", "2d", ""])

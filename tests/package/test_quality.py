@@ -34,7 +34,10 @@ def package(request: pytest.FixtureRequest, built: Built, tmp_path: Path) -> Pat
 def libraries(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What mypy remembers of the libraries of packages, which is most of its work, and nothing of a package."""
     cache = tmp_path_factory.mktemp("mypy")
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), "-c", "import numpy, onnx_ir, pytest, torch"]
+    importing = tmp_path_factory.mktemp("importing") / "libraries.py"
+    importing.write_text("import numpy, onnx_ir, pytest, torch\n")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), str(importing)]
+    # In a package, whose settings decide what is remembered.
     done = subprocess.run(command, cwd=built(ROOT / SPECS[0]), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return cache

@@ -14,6 +14,7 @@ FIELDS = {
     "order": trt.PluginFieldType.INT32,
     "swap": trt.PluginFieldType.INT32,
     "mode": trt.PluginFieldType.CHAR,
+    "curve": trt.PluginFieldType.FLOAT32,
 }
 MADE: list[dict[str, Any]] = []  # the fields of every plugin that a network was built with
 

@@ -93,6 +93,11 @@ def test_fields_that_are_not_the_plugin_s_are_named(
     [
         ('"repeats", repeats)', '"repeats", repeats + 1)', "test_fields_follow_from_the_attributes"),
         ("_NODE(x, y", "_NODE(y, x", "test_exported_node_is_what_the_parser_looks_up"),
+        (
+            'ir.AttrFloat32s("curve", attributes["curve"])',
+            "list(curve)",
+            "test_exported_node_is_what_the_parser_looks_up",
+        ),
     ],
 )
 def test_generated_tests_bite(package: Path, tmp_path: Path, text: str, instead: str, test: str) -> None:

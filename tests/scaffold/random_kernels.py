@@ -22,7 +22,7 @@ _CONSTEXPRS = (
 
 
 def random_kernel(random: Random) -> str:
-    """A file with a `random_kernel` that loads from some of its parameters and stores to one or two."""
+    """A file with a `random_kernel` that loads from some of its parameters and stores to one or two, maybe in place."""
     pointers = random.sample(_POINTERS.split(), random.randint(2, 5))
     numbers = [name for name in random.sample(_NUMBERS.split(), random.randint(0, 8)) if name not in pointers]
     constexprs = [name for name in random.sample(_CONSTEXPRS.split(), 6) if name not in (*pointers, *numbers)]
@@ -46,6 +46,8 @@ def random_kernel(random: Random) -> str:
             forms += [program, f"{program} * {random.choice(some)} + {random.choice(offsets)}"]
         return f"{pointer} + {random.choice(forms)}"
 
+    if random.random() < 0.2:
+        lines.append(f"old = tl.load({address(pointers[0])})")
     loaded = [f"v{i}" for i in range(len(pointers) - 1)]
     for value, pointer in zip(loaded, pointers[1:], strict=True):
         index = f" + {loaded[0]}" if value != loaded[0] and random.random() < 0.2 else ""

@@ -23,6 +23,7 @@ from trtplug import kernel_file, resolve, scaffold, spec
 from trtplug.cli import app
 from trtplug.forms import InputForm, OutputForm
 from trtplug.model import Op
+from trtplug.verify import environment
 
 KERNELS = ROOT / "tests/scaffold/kernels"
 # Kernels in all but name: they return values, or write where they are told by the kernel that calls them.
@@ -217,6 +218,18 @@ EXPECTED = {
         ("cdiv(numel(x), BLOCK)",),
         {"size": "numel(x)", "n_cols": "x.shape[-1]", "USE_RESIDUAL": "present(residual)", "BLOCK": "256"},
     ),
+    "in_place.py:momentum_kernel": Expected(
+        "(Tensor grad, Tensor(a!) momentum, float decay=1.0) -> ()",
+        {},
+        ("cdiv(numel(grad), BLOCK_SIZE)",),
+        {"grad_ptr": "grad", "momentum_ptr": "momentum", "n_elements": "numel(grad)", "decay": "decay"},
+    ),
+    "in_place.py:add_rms_norm": Expected(
+        "(Tensor(a!) x, Tensor(b!) residual, Tensor w, float eps=1e-5) -> Tensor",
+        {"rstd": "x.shape[:-1]"},
+        ("prod(x.shape[:-1])",),
+        {"x_row_stride": "strides(x.shape)[-2]", "n_cols": "x.shape[-1]", "eps": "eps"},
+    ),
 }
 
 
@@ -284,15 +297,6 @@ COPY = "    i = tl.arange(0, 64)\n    tl.store(y_ptr + i, tl.load(x_ptr + i))\n"
     [
         ("@triton.jit\ndef k(x):\n    return x + 1\n", "k stores to none of its parameters; name the kernel that"),
         (
-            "@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, tl.load(x_ptr) + 1)\n",
-            "k only loads from what it stores to, and an op takes a tensor and returns a new one; give the kernel a",
-        ),
-        (
-            "@triton.jit\ndef k(x_ptr, y_ptr):\n    a, b = x_ptr, y_ptr\n    for i in range(4):\n"
-            "        tl.store(b, tl.load(a))\n        a, b = b, a\n",
-            "k only loads from what it stores to",
-        ),
-        (
             "@triton.jit\ndef k(x_desc, y_ptr):\n    tl.store(y_ptr + tl.arange(0, 64), x_desc.load([0]))\n",
             "parameter 'x_desc' of k is a tensor descriptor made on the host, and a launch gives pointers; make it in",
         ),
@@ -327,6 +331,70 @@ def test_a_kernel_that_only_writes_takes_a_shape(new: New) -> None:
     Path("kernels.py").write_text(f"{HEAD}@triton.jit\ndef fill(out, n, value, B: tl.constexpr):\n{body}")
     assert new("kernels.py:fill") == (0, "")
     assert written().schema == "(Tensor like, float value=1.0) -> Tensor"
+
+
+# What a kernel that works in place computes, for the reference that is to be written.
+IN_PLACE = {
+    "momentum_kernel": "    momentum.mul_(decay).add_(grad)\n",
+    "add_rms_norm": (
+        "    residual += x\n    rstd = torch.rsqrt(residual.square().mean(-1) + eps)\n"
+        "    x.copy_(residual * rstd[..., None] * w)\n    return rstd\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", IN_PLACE)
+def test_a_kernel_that_works_in_place_only_lacks_its_reference(
+    new: New, built: Built, kernel: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    assert new(f"{KERNELS}/in_place.py:{kernel}") == (0, "")
+    stub = Path("specs/an_op_reference.py")
+    head, raised, _ = stub.read_text().partition("    raise NotImplementedError")
+    assert raised
+    stub.write_text(head + IN_PLACE[kernel])
+    variables = {**environment.variables(tmp_path), "PYTHONPATH": "src", "TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_parity.py"],
+        cwd=built(tmp_path / "specs/an_op.yaml"),
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "schema", "checks"),
+    [
+        # What is stored before it is loaded was not there before.
+        ("x_ptr, y_ptr", f"{COPY}    tl.store(x_ptr + i, tl.load(y_ptr + i))\n", "(Tensor(a!) x) -> Tensor", []),
+        ("x_ptr", "    tl.store(x_ptr, 1)\n    tl.store(x_ptr + 1, tl.load(x_ptr))\n", "(Tensor like) -> Tensor", []),
+        # Neither a stride nor a bound tells how large x must be.
+        (
+            "x_ptr, x_stride",
+            "    tl.store(x_ptr + x_stride, tl.load(x_ptr) + 1)\n",
+            "(Tensor(a!) x) -> ()",
+            ["numel(x) >= 600"],
+        ),
+        # What is written to is always given, no bool, and takes more names than others do.
+        (
+            "x_ptr, new_x_ptr, aliased, w_ptr",
+            "    tl.store(x_ptr, tl.load(x_ptr) + tl.load(new_x_ptr) + aliased)\n    if w_ptr is not None:\n"
+            "        tl.store(w_ptr, tl.load(w_ptr) > 0)\n",
+            "(Tensor(a!) x, Tensor new_x_, Tensor(b!) w, int aliased_=1) -> ()",
+            ["new_x_.shape == x.shape", "w.shape == x.shape"],
+        ),
+    ],
+)
+def test_what_a_kernel_changes_is_written_in_place(
+    new: New, parameters: str, body: str, schema: str, checks: list[str]
+) -> None:
+    Path("kernels.py").write_text(f"{HEAD}@triton.jit\ndef k({parameters}):\n{body}")
+    assert new("kernels.py:k") == (0, "")
+    assert written().schema == schema
+    assert [condition for condition, _ in spec.load(Path("specs/an_op.yaml")).form.checks] == checks
 
 
 def test_names_that_mean_something_else_in_a_spec_are_changed(new: New) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -167,10 +167,12 @@ def functions(node: Expr) -> frozenset[str]:
     return frozenset(child.function for child in walk(node) if isinstance(child, Call))
 
 
-def walk(node: Expr) -> Iterator[Expr]:
-    """The node and all nodes below it, from left to right."""
+def walk(node: Expr, but: Collection[str] = ()) -> Iterator[Expr]:
+    """The node and all nodes below it, from left to right, without calls of the functions `but`."""
+    if isinstance(node, Call) and node.function in but:
+        return
     yield node
     for value in vars(node).values():
         for child in value if isinstance(value, tuple) else (value,):
             if isinstance(child, Expr):
-                yield from walk(child)
+                yield from walk(child, but)

@@ -51,6 +51,7 @@ class Tensor:
     dtype: str = "float32"
     range: str | None = None
     init_zero: bool = False
+    written: bool = False  # an input that the kernel changes in place
     note: str = ""
 
     def item(self, items: str, i: int) -> str:
@@ -75,7 +76,8 @@ class Tensors:
         self._axes = use.axes
         self._expanded = use.is_expanded()
         self._constexprs = {parameter.name for parameter in parameters if parameter.constexpr}
-        self._taken: set[str] = set()
+        in_place = any(use.parameters[parameter.name].in_place for parameter in parameters)
+        self._taken: set[str] = {names.ALIASED} if in_place else set()
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self._find(kernel)
@@ -86,9 +88,13 @@ class Tensors:
         raw = any(not lengths for lengths in self._axes.values())
         self.by_rows = self._works_by_rows(raw)
         self.roles = self._roles_of_lanes(raw)
+        # Rows that are chosen by index tell nothing of what is written in place, of whose size something must.
         self._main = min(
             (tensor for tensor in self.inputs if not tensor.optional),
-            key=lambda tensor: (self._is_index(tensor), _KINDS.index(self._kind(tensor))),
+            key=lambda tensor: (
+                not tensor.written and (self._is_index(tensor) or (in_place and self._kind(tensor) == "table")),
+                _KINDS.index(self._kind(tensor)),
+            ),
         )
         for tensor in (*self.inputs, *self.outputs):
             tensor.kind = self._kind(tensor)
@@ -112,7 +118,12 @@ class Tensors:
             use = self._uses[name]
             if parameter.constexpr or not (use.loaded or use.stored or (words.is_pointer(name) and not use.number)):
                 continue
-            tensor = Tensor(name, self.argument(words.of_pointer(name), name, tensor=True))
+            called = self.argument(words.of_pointer(name), name, tensor=True, written=use.in_place)
+            tensor = Tensor(name, called, written=use.in_place)
+            if use.in_place:
+                tensor.note = "the kernel loads from it, then stores to it: written in place"
+                self.inputs.append(tensor)
+                continue
             if not use.stored:
                 tensor.note = "the kernel loads from it" if use.loaded else "by its name, a pointer"
                 self.inputs.append(tensor)
@@ -123,39 +134,37 @@ class Tensors:
             if use.atomic:
                 tensor.note += " by atomics, so it starts as zeros"
             elif use.loaded:
-                tensor.note += ", and loads from it: zeros, never the values of an input"
-        if not self.outputs:
+                tensor.note += ", and then loads from it: zeros, never the values of an input"
+        if not (self.outputs or any(tensor.written for tensor in self.inputs)):
             raise GuessError(
                 f"{kernel} stores to none of its parameters; name the kernel that writes the result by tl.store or "
                 "tl.atomic_*: a helper that returns a value is not launched"
             )
-        if not self.inputs and any(self._uses[tensor.parameter].loaded for tensor in self.outputs):
-            raise GuessError(
-                f"{kernel} only loads from what it stores to, and an op takes a tensor and returns a new one; give the "
-                "kernel a pointer to load from and another to store to"
-            )
         if not self.inputs:
-            note = "an op takes a tensor; the kernel loads from none, so that this is a shape"
+            note = "an op takes a tensor; the kernel takes no values from any, so that this is a shape"
             self.inputs.append(Tensor("", self.argument("like", "", tensor=True), note=note))
 
-    def argument(self, wanted: str, parameter: str, tensor: bool = False) -> str:
+    def argument(self, wanted: str, parameter: str, tensor: bool = False, written: bool = False) -> str:
         """A name that means nothing else in the spec; a constexpr may have that of the argument that it is given."""
+
+        def also(name: str) -> set[str]:
+            """What else generated code calls by such a name."""
+            new = {names.new_value(name), *names.of_tensors([names.new_value(name)]), names.dense(name)}
+            return {*names.of_tensors([name]), names.presence(name), *(new if written else ())} if tensor else set()
+
         name = re.sub("[^a-z0-9_]", "", wanted).strip("_")
         name = name if name[:1].isalpha() else f"x{name}"
         taken = self._taken | (self._constexprs - {parameter})
-        while (
-            names.problem_with_argument_name(name, RESERVED)
-            or name in taken
-            or (tensor and taken & {*names.of_tensors([name]), names.presence(name)})
-        ):
+        while names.problem_with_argument_name(name, RESERVED) or name in taken or taken & also(name):
             name += "_"
-        self._taken |= {name, *names.of_tensors([name]), names.presence(name)} if tensor else {name}
+        self._taken |= {name} | also(name)
         return name
 
     def _find_optional(self) -> dict[str, list[Tensor]]:
         """Marks the tensors that may be absent, and returns the flags that say so, each with its tensors."""
-        guards = {tensor.parameter: self._guards(tensor.parameter) for tensor in self.inputs if tensor.parameter}
-        optional = [t for t in self.inputs if t.parameter and (self._uses[t.parameter].optional or guards[t.parameter])]
+        given = [tensor for tensor in self.inputs if tensor.parameter and not tensor.written]
+        guards = {tensor.parameter: self._guards(tensor.parameter) for tensor in given}
+        optional = [t for t in given if self._uses[t.parameter].optional or guards[t.parameter]]
         if len(optional) == len(self.inputs):
             optional = optional[1:]  # an op needs a tensor that is always given
         flags: dict[str, list[Tensor]] = {}
@@ -236,7 +245,7 @@ class Tensors:
         row = any(self.roles.get(lane) == "row" for lane in lanes) or any(not self._axes[axis] for axis in axes)
         column = any(self.roles.get(lane, "column") == "column" for lane in lanes)
         if any(source.kind == "loaded" for source in sources) and not row:
-            return "table" if tensor in self.inputs else "full"
+            return "table" if tensor in self.inputs and not tensor.written else "full"
         row |= not column and bool(axes)
         return {(True, True): "full", (True, False): "row", (False, True): "column"}.get((row, column), "scalar")
 
@@ -278,6 +287,9 @@ class Tensors:
             indexed = [*(other for other in self._indexed_by(tensor) if other in given), self._main]
             shape = f"{indexed[0].name}.shape"
             tensor.range = f"min({shape}[0], {shape}[-1]) - 1"
+        elif tensor.written:
+            stored = self._stored(tensor) or "float32"
+            tensor.dtype = "int8" if stored == "bool" else stored  # no bool is written in place
         elif words.is_mask(tensor.name):
             tensor.dtype = "bool"
         tensor.rank, tensor.case = self._rank_and_case(tensor)
@@ -314,10 +326,9 @@ class Tensors:
         return min(found) if found else None
 
     def _describe_output(self, tensor: Tensor) -> None:
-        main, use = self._main, self._uses[tensor.parameter]
-        stored = {dtype for dtype in use.dtypes if dtype not in (None, "float32")}
-        if len(stored) == 1:
-            (tensor.dtype,) = stored
+        main = self._main
+        if stored := self._stored(tensor):
+            tensor.dtype = stored
         elif main.dtype == "float32":
             tensor.dtype = f"{main.name}.dtype"
         shape, case = f"{main.name}.shape", main.case
@@ -336,6 +347,11 @@ class Tensors:
             tensor.shape, tensor.case = f"{index.name}.shape + {shape}[1:]", [*index.case, *case[1:]]
         else:
             tensor.shape, tensor.case = shape, case
+
+    def _stored(self, tensor: Tensor) -> str | None:
+        """The dtype of what the kernel stores, if that is one and not the usual."""
+        stored = {dtype for dtype in self._uses[tensor.parameter].dtypes if dtype not in (None, "float32")}
+        return stored.pop() if len(stored) == 1 else None
 
     def checks(self) -> Iterator[tuple[str, str]]:
         """What the kernel takes for granted of the inputs' shapes."""

@@ -53,6 +53,7 @@ class Use:
 
     loaded: bool = False
     stored: bool = False
+    kept: bool = False  # loaded before anything is stored, so that what it held matters
     atomic: bool = False
     optional: bool = False  # compared with None
     number: bool = False  # multiplied, compared, a bound of a loop: no address
@@ -66,6 +67,11 @@ class Use:
     offsets: list[frozenset[Source]] = field(default_factory=list)  # of each access
     guards: frozenset[str] | None = None  # parameters that are true at each load
     dtypes: list[str | None] = field(default_factory=list)  # of what is stored
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the kernel changes what the parameter points to."""
+        return self.kept and self.stored
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,7 @@ class _Run:
             use.offsets.append(address.sources)
             if action == "load":
                 use.loaded = True
+                use.kept |= not use.stored
                 use.guards = guards if use.guards is None else use.guards & guards
             else:
                 use.stored = True

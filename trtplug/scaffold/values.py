@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -42,9 +44,19 @@ def guess(kernel: str, parameters: tuple[Parameter, ...], use: KernelUse) -> Gue
     tensors = Tensors(kernel, parameters, use)
     guesses = _Values(parameters, use, tensors)
     values = {parameter.name: guesses.value(parameter) for parameter in parameters if parameter.supplied is None}
-    return Guesses(
-        tensors.inputs, tensors.outputs, guesses.arguments, list(tensors.checks()), values, list(guesses.grid())
-    )
+    grid, checks = list(guesses.grid()), list(tensors.checks())
+    told = [*(guess.text for guess in (*values.values(), *grid)), *(condition for condition, _ in checks)]
+    checks += _least_sizes(tensors, [*told, *(tensor.shape for tensor in tensors.outputs)])
+    return Guesses(tensors.inputs, tensors.outputs, guesses.arguments, checks, values, grid)
+
+
+def _least_sizes(tensors: Tensors, told: list[str]) -> Iterator[tuple[str, str]]:
+    """A check for each tensor that is written in place and of whose size nothing else tells, as a spec must."""
+    for tensor in tensors.inputs:
+        size = re.compile(rf"(?<!strides\()\b{tensor.name}\.shape|numel\({tensor.name}\)")
+        if tensor.written and not any(map(size.search, told)):
+            message = f"{tensor.name} has fewer elements than the kernel writes to"
+            yield f"numel({tensor.name}) >= {math.prod(tensor.case)}", message
 
 
 def _refuse_what_no_launch_can_give(kernel: str, parameters: tuple[Parameter, ...], use: KernelUse) -> None:

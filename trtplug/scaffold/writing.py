@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import string
 from collections.abc import Iterator
 
 from trtplug.scaffold.tensors import Tensor
@@ -29,7 +30,7 @@ def spec_text(name: str, file: str, kernel: str, guesses: Guesses, constexprs: f
             *map(_input, guesses.inputs),
             *(["checks:"] if guesses.checks else []),
             *(f'  - ["{condition}", "{message}"] # guess' for condition, message in guesses.checks),
-            "outputs:",
+            *(["outputs:"] if guesses.outputs else []),
             *map(_output, guesses.outputs),
             "",
             *_launch(guesses, constexprs),
@@ -49,11 +50,17 @@ def _tensors(guesses: Guesses) -> list[Tensor]:
 
 
 def _schema(guesses: Guesses) -> Iterator[str]:
-    arguments = [f"Tensor? {t.name}=None" if t.optional else f"Tensor {t.name}" for t in _tensors(guesses)]
-    arguments += [f"{a.type} {a.name}={a.default}" for a in guesses.arguments]
+    arguments = [*_schema_tensors(guesses), *(f"{a.type} {a.name}={a.default}" for a in guesses.arguments)]
     returned = ", ".join(["Tensor"] * len(guesses.outputs))
     schema = f"({', '.join(arguments)}) -> {returned if len(guesses.outputs) == 1 else f'({returned})'}"
     yield f"schema: {json.dumps(schema)} # guess: names, types, defaults"
+
+
+def _schema_tensors(guesses: Guesses) -> Iterator[str]:
+    letters = iter(string.ascii_lowercase)
+    for tensor in _tensors(guesses):
+        alias = f"({next(letters)}!)" if tensor.written else ""
+        yield f"Tensor? {tensor.name}=None" if tensor.optional else f"Tensor{alias} {tensor.name}"
 
 
 def _input(tensor: Tensor) -> str:
@@ -87,7 +94,8 @@ def _scalar(text: str) -> str:
 
 
 def _tolerance(guesses: Guesses) -> str:
-    used = {"float32", *(tensor.dtype for tensor in guesses.outputs)} & _TOLERANCES.keys()
+    written = [tensor for tensor in guesses.inputs if tensor.written]
+    used = {"float32", *(tensor.dtype for tensor in (*written, *guesses.outputs))} & _TOLERANCES.keys()
     return ", ".join(f"{name}: {value}" for name, value in _TOLERANCES.items() if name in used)
 
 
@@ -98,12 +106,15 @@ def reference_text(name: str, guesses: Guesses) -> str:
     ]
     arguments += [f"{a.name}: {a.type} = {a.default}" for a in guesses.arguments]
     returned = ", ".join(["torch.Tensor"] * len(guesses.outputs))
-    returned = returned if len(guesses.outputs) == 1 else f"tuple[{returned}]"
+    if len(guesses.outputs) != 1:
+        returned = f"tuple[{returned}]" if guesses.outputs else "None"
     definition = f"def reference({', '.join(arguments)}) -> {returned}:"
     if len(definition) > 120:
         listed = "".join(f"    {argument},\n" for argument in arguments)
         definition = f"def reference(\n{listed}) -> {returned}:"
+    written = " and ".join(tensor.name for tensor in _tensors(guesses) if tensor.written)
+    in_place = f"; it writes to {written}, as the op does" if written else ""
     return (
-        f'"""What {name} computes, in plain PyTorch."""\n\nimport torch\n\n\n{definition}\n'
+        f'"""What {name} computes, in plain PyTorch{in_place}."""\n\nimport torch\n\n\n{definition}\n'
         f'    raise NotImplementedError("write {name} in plain PyTorch here, or name another function in the spec")\n'
     )

@@ -114,6 +114,7 @@ class Onnx(TypedDict):
     attributes: tuple[tuple[str, str], ...]
     signature: str
     arguments: str
+    float_lists: tuple[str, ...]
     tensors: str
 
 
@@ -132,6 +133,9 @@ def onnx(op: Op) -> Onnx:
         ),
         signature=node["signature"],
         arguments=names(a.name for a in _used(op)),
+        float_lists=tuple(
+            spelling.quoted(f.name) for f in of(op).fields if f.type == "float32" and f.value.kind.is_list
+        ),
         tensors=names(t.name for t in op.tensors),
     )
 
