@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import traceback
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,9 +25,7 @@ import torch
 from tests.converter.models import MODELS, Dtypes, Model, by_hand, coverage, positional
 from tests.converter.plan import fields
 from tests.harness import no_gpu
-
-# A module that is the same in all packages of an IPluginV3.
-NETWORK = Path(__file__).parents[1] / "golden/circ_pad/src/trtplug_circular_pad/_network.py"
+from tests.harness.networks import add_layer_of
 
 
 @dataclass
@@ -153,20 +150,14 @@ class Bench:
         vars(module)["add_layer"] = noted
 
     def _take_v2(self) -> None:
-        """Has networks take an IPluginV2DynamicExt, inside the IPluginV3 that the package's tests have for it.
-
-        How TensorRT-RTX's networks take that, packages of an IPluginV3 know.
-        """
+        """Has networks take an IPluginV2DynamicExt, inside the IPluginV3 that the package's tests have for it."""
         carrier = importlib.import_module("generated_tests.carrier").Carrier
-        module = types.ModuleType(f"{self.package.name}._network")
-        vars(module)["__package__"] = self.package.name
-        sys.modules[module.__name__] = module
-        exec(NETWORK.read_text(encoding="utf-8"), vars(module))
+        add_layer = add_layer_of(self.package.name)
 
         def added(network: Any, inputs: Any, plugin: Any) -> Any:
             carried = carrier(plugin)
             self.plugins.append((network, carried))
-            return module.add_layer(network, f"v2-{len(self.plugins)}", inputs, carried)
+            return add_layer(network, f"v2-{len(self.plugins)}", inputs, carried)
 
         trt.INetworkDefinition.add_plugin_v2 = added
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Built, run_trtplug
+from tests.conftest import ROOT, TORCH_TENSORRT, Built, run_trtplug
 from trtplug.verify import environment
 
 HERE = Path(__file__).parent
@@ -111,6 +112,39 @@ def test_verify_runs_all_but_what_needs_the_plugin(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "has no plugin 'BlendByHand'" in done.stdout
     assert "compile ... skipped: the op runs its reference" in done.stdout
+
+
+@pytest.mark.skipif(not TORCH_TENSORRT, reason="needs torch-tensorrt-rtx")
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ((), "networks of tensorrt_rtx 1.7.1.116 take its plugin from ONNX alone"),
+        (("taken",), "tensorrt_rtx 1.7.1.116 has no plugin 'BlendByHand', version '7', namespace 'somebody'"),
+        (("taken", "registered"), ""),
+    ],
+    ids=["as it is", "missing", "registered"],
+)
+def test_torch_tensorrt_holds_the_plugin_or_leaves_the_op_to_pytorch(
+    package: Path, tmp_path: Path, given: tuple[str, ...], missing: str
+) -> None:
+    command = [sys.executable, "-m", "tests.registered.in_torch_tensorrt", str(package / "src"), *given]
+    variables = environment.variables(tmp_path)
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    if missing:
+        assert found["log"] == [f"blend stays in PyTorch: {missing}"]
+        assert (found["coverage"], found["graphs"], found["made"]) == ("60.0", 2, [])
+        return
+    assert (found["coverage"], found["graphs"], found["named"], found["log"]) == ("100.0", 1, True, [])
+    one, other = found["made"]
+    assert (one["weight"], one["repeats"], bytes(one["mode"]), one["curve"]) == ([0.25], [1], b"cubic", [])
+    assert (other["weight"], other["repeats"], bytes(other["mode"]), other["curve"]) == (
+        [0.5],
+        [2],
+        b"linear",
+        [0.5, 2],
+    )
 
 
 def test_plugins_lists_what_tensorrt_has() -> None:
