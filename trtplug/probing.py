@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trtplug.verify.process import Done, Processes
+from trtplug.process import Done, Processes
 
 _SECONDS = 120
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trtplug import probing
-from trtplug.verify.process import Done
+from trtplug.process import Done
 
 _MARK = "trtplug-registry"
 

@@ -12,8 +12,8 @@ import pytest
 from trtplug import doctor
 from trtplug.doctor import Facts, Library
 from trtplug.fileset import FileSet
+from trtplug.process import Done
 from trtplug.verify import environment, package, run
-from trtplug.verify.process import Done
 from trtplug.verify.stage import Context, Report, Stage, StageResult, Status
 from trtplug.verify.target import Subject, Target
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from trtplug import doctor, report
+from trtplug import doctor, process, report
 from trtplug.cli import app
-from trtplug.verify import process, stage
+from trtplug.verify import stage
 
 pytest.importorskip("torch")
 

@@ -11,9 +11,9 @@ from typing import Any
 from typer.testing import CliRunner
 
 from trtplug.cli import app
+from trtplug.process import Processes
 from trtplug.verify import pytests
 from trtplug.verify.environment import variables
-from trtplug.verify.process import Processes
 from trtplug.verify.stage import StageResult
 
 SPECS = Path(__file__).parent / "specs"

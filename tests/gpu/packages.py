@@ -14,8 +14,8 @@ from tests.gpu.row import FAILED, NOT_RUN, PASSED, Row
 from trtplug import fileset, render, resolve, spec
 from trtplug.model import Op, Registered
 from trtplug.plugin_api import PluginApi
+from trtplug.process import Done, Processes
 from trtplug.verify import pytests
-from trtplug.verify.process import Done, Processes
 from trtplug.verify.stage import Status
 from trtplug.views import facts
 

@@ -8,7 +8,7 @@ import site
 import sys
 from pathlib import Path
 
-from trtplug.verify.process import Done, Processes
+from trtplug.process import Done, Processes
 
 
 def create(work: Path, processes: Processes) -> Done:

@@ -6,8 +6,8 @@ import json
 import shutil
 
 from trtplug.doctor import BUILD, HATCHLING, NUMPY, PIP, TORCH, TRITON
+from trtplug.process import Done
 from trtplug.verify import import_check
-from trtplug.verify.process import Done
 from trtplug.verify.stage import Context, Stage, StageResult, Status
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from trtplug.verify.process import Done
+from trtplug.process import Done
 from trtplug.verify.stage import Context, Figure, StageResult, Status
 
 _NOTHING = "exit status 5"  # pytest's, where it collected no test or skipped the whole file

@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 
 from trtplug import doctor
 from trtplug.doctor import Facts
+from trtplug.process import Processes
 from trtplug.verify import compile as compile_stage
 from trtplug.verify import converter, engine, environment, onnx, opcheck, package, parity, plugin, spec
-from trtplug.verify.process import Processes
 from trtplug.verify.stage import Context, PackageResult, Report, Stage, StageResult, Status
 from trtplug.verify.target import Subject, Target
 

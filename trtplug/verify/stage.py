@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from trtplug.doctor import Need
-from trtplug.verify.process import Done, Processes
+from trtplug.process import Done, Processes
 from trtplug.verify.target import Subject, Target
 
 Figure = int | float | str
