@@ -308,7 +308,7 @@ def doctor_command() -> None:
     for stage in STAGES:
         missing = doctor.missing(stage.needs, facts)
         can = f"no: {doctor.reason(missing, facts)}" if missing else "yes"
-        stages.append((stage.name, stage.proves, can, doctor.remedy(missing)))
+        stages.append((stage.name, stage.proves, can, doctor.remedy(missing, facts)))
     _columns(("stage", "proves that", "runs here", "to enable it"), stages)
 
 

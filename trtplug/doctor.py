@@ -75,12 +75,22 @@ def reason(missing: Iterable[Need], facts: Facts) -> str:
     return "needs " + ", ".join(need.label + _broken(need, facts) for need in missing)
 
 
-def remedy(missing: Iterable[Need]) -> str:
+def remedy(missing: Iterable[Need], facts: Facts) -> str:
     """What would enable a stage that misses these."""
-    return "; then ".join(dict.fromkeys(need.remedy for need in missing))
+    return "; then ".join(dict.fromkeys(_remedy(need, facts) for need in missing))
+
+
+def _remedy(need: Need, facts: Facts) -> str:
+    """A library that is there and does not import needs another remedy than one that is absent."""
+    if not _broken(need, facts):
+        return need.remedy
+    if need.names[0] not in facts.found:
+        return "mend the library that takes the process down"
+    return f"python -c 'import {need.names[0]}' shows what to mend"
 
 
 def _broken(need: Need, facts: Facts) -> str:
-    """A library that is there and does not import needs another remedy than one that is absent."""
-    problem = facts.found.get(need.names[0], _UNKNOWN).problem
-    return "" if problem == "not installed" or need is CUDA else f" ({problem})"
+    """What is wrong with a library that is there, or was not looked for."""
+    library = facts.found.get(need.names[0], _UNKNOWN)
+    absent = library.problem == "not installed" or (need is CUDA and library is not _UNKNOWN)
+    return "" if absent else f" ({library.problem})"

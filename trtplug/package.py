@@ -70,7 +70,7 @@ def _misfits(specs: Sequence[Spec], ops: Sequence[Op], package: str) -> Iterator
             yield _problem(spec, f"{message}; give one of them another name, or build them apart", "name")
         if writing := variants.get((form.namespace, form.name)):
             said = f"torch.ops.{form.namespace}.{form.name} is the variant of '{writing}' that writes to no argument"
-            yield _problem(spec, f"{said}; choose another name, or build them apart", "name")
+            yield _problem(spec, f"{said}; choose another name or namespace", "name")
         if _says_version(spec):
             version = version or spec
             if form.package.version != version.form.package.version:

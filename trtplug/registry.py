@@ -47,4 +47,5 @@ def _why(done: Done, libraries: Sequence[Path]) -> str:
     if "No module named 'tensorrt" in last:
         return "there is no TensorRT here; pip install 'trtplug[verify]', or tensorrt where you have that"
     loading = f", which a library may have caused ({', '.join(map(str, libraries))})" if libraries else ""
-    return f"TensorRT's registry cannot be read{loading}: {': '.join(filter(None, (done.reason, last)))}"
+    said = ": ".join(filter(None, (done.reason, last))) or "it ended the process without a word"
+    return f"TensorRT's registry cannot be read{loading}: {said}; python -c 'import tensorrt_rtx' may show more"

@@ -147,7 +147,10 @@ def check_writing(
     read = [p.value for kernel in launched.kernels for p in kernel.parameters if p.value]
     given = {value.name for value in read if isinstance(value, Value)}
     read += [axis for kernel in launched.kernels for axis in kernel.grid]
-    sized = _sized([*read, *(check.condition for check in checks), *(output.shape for output in outputs)], launched)
+    told = _sizes([*read, *(output.shape for output in outputs)], launched)
+    # A check that reads an optional tensor does not apply without it.
+    ties = [_sizes([check.condition], launched) for check in checks if not check.given]
+    sized = _tied(told | {t.name for t in arguments if t not in written}, ties)
     letters: dict[str | None, str] = {}
     for tensor in written:
         name, at = tensor.name, tensor.argument.offset
@@ -173,7 +176,7 @@ def check_writing(
         located.problem(message, "sizes", key=True)
 
 
-def _sized(values: Iterable[Expr], launched: Launch) -> set[str]:
+def _sizes(values: Iterable[Expr], launched: Launch) -> set[str]:
     """The tensors of whose sizes values tell anything, themselves or by `let` names; a rank or strides do not."""
     nodes = [node for value in values for node in walk(value, but=("len", "strides"))]
     for let in reversed(launched.lets):
@@ -184,13 +187,23 @@ def _sized(values: Iterable[Expr], launched: Launch) -> set[str]:
     return shapes | {tensor.name for tensor in counted if isinstance(tensor, Value)}
 
 
+def _tied(known: set[str], ties: list[set[str]]) -> set[str]:
+    """The tensors of known size and those that ties relate to them, or to a number: a tie of one tensor."""
+    for _ in ties:
+        known = known.union(*(tie for tie in ties if len(tie) == 1 or tie & known))
+    return known
+
+
 def _remedy(name: str, arguments: tuple[Tensor | Attribute, ...]) -> str:
-    """What relates the size of a tensor to something; best to another tensor that is always given and only read."""
-    others = [tensor for tensor in arguments if isinstance(tensor, Tensor) and tensor.name != name]
+    """What relates the size of a tensor to something: to a tensor that is always given, best one that is only read."""
+    given = {t.name: t for t in arguments if isinstance(t, Tensor) and not t.optional}
+    others = [tensor for tensor in given.values() if tensor.name != name]
     if not others:
         return f"give a kernel its size, such as numel({name})"
-    other = min(others, key=lambda tensor: (tensor.optional, tensor.written))
-    return f"add a check, such as {name}.shape == {other.name}.shape"
+    other = min(others, key=lambda tensor: (tensor.rank != given[name].rank, tensor.written))
+    if other.rank == given[name].rank:
+        return f"add a check, such as {name}.shape == {other.name}.shape"
+    return f"add a check, such as numel({name}) >= numel({other.name})"
 
 
 def check_use(located: Located, arguments: tuple[Tensor | Attribute, ...], plugin_api: PluginApi) -> None:

@@ -20,7 +20,7 @@ from trtplug.model import Attribute, AttributeValue, Case, Kernel, Op, Profile, 
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, technical specifications per compute capability
 _INT64 = range(-(2**63), 2**63)
-_FIELD_LIMITS = {"int32": 2**31, "float32": 3.5e38}
+_FIELD_LIMITS = {"int32": (-(2**31), 2**31 - 1), "float32": (-3.4028234663852886e38, 3.4028234663852886e38)}
 _LONGEST = 1000  # items of a list; a launch computes with ranks and strides, never with the elements of a tensor
 
 
@@ -229,7 +229,8 @@ class _Trial:
         for step, kind in self._fields:
             value = _evaluate(step, env)
             for item in value if isinstance(value, list | tuple) else (value,):
-                if kind in _FIELD_LIMITS and not -_FIELD_LIMITS[kind] <= item < _FIELD_LIMITS[kind]:
+                least, most = _FIELD_LIMITS.get(kind, (None, None))
+                if least is not None and math.isfinite(item) and not least <= item <= most:
                     raise Refused(f"{step.what} would be {item}, which no {kind} holds")
         for step in self._lets:
             env[step.name] = _evaluate(step, env)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import TORCH_TENSORRT
+from tests.conftest import ROOT, TORCH_TENSORRT
 from trtplug import __version__, resolve, spec
 
 Run = Callable[..., Any]
@@ -247,7 +247,7 @@ def test_doctor_wants_torch_tensorrt_to_import_beside_a_gpu(gpu: bool, tmp_path:
     (tmp_path / "sitecustomize.py").write_text(stub)
     variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "trtplug", "doctor"]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     (converter,) = (line for line in done.stdout.splitlines() if line.startswith("converter "))
     assert ("needs torch_tensorrt (" in converter) == gpu, done.stdout
     assert ("beside a GPU torch_tensorrt itself has to import" in done.stdout) == gpu

@@ -115,7 +115,7 @@ def test_an_op_named_like_the_variant_of_one_that_writes_is_refused(trtplug: Run
     line = len(Path(specs[0]).read_text().splitlines()) - 2
     said = [
         f"{specs[0]}:{line}:7: torch.ops.trtplug_tests.accumulate_functional is the variant of 'accumulate' that "
-        "writes to no argument; choose another name, or build them apart",
+        "writes to no argument; choose another name or namespace",
         "1 problem; nothing was written",
     ]
     for order in ([specs[0], writing], [writing, specs[0]]):

@@ -151,7 +151,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, facts: doctor.Facts) -> di
             "converter",
             "skipped",
             "needs torch_tensorrt (not probed: an import before it took the process down): "
-            "pip install 'trtplug[torch-tensorrt]'",
+            "mend the library that takes the process down",
         ),
         (
             "engine",
@@ -280,7 +280,15 @@ def test_a_library_that_takes_the_probe_down_is_named() -> None:
     facts = doctor.facts("\n".join(lines))
     missing = doctor.missing((doctor.TORCH, doctor.TENSORRT, doctor.CUDA), facts)
     assert missing == (doctor.TENSORRT, doctor.CUDA)
-    assert doctor.reason(missing, facts) == "needs TensorRT (takes the process down), a CUDA device"
+    assert doctor.reason(missing, facts) == (
+        "needs TensorRT (takes the process down), a CUDA device (not probed: an import before it took the process down)"
+    )
+    assert doctor.remedy(missing, facts) == (
+        "python -c 'import tensorrt_rtx' shows what to mend; then mend the library that takes the process down"
+    )
+    with_device = doctor.facts('trtplug-probe {"name": "cuda", "version": null, "problem": "torch finds none"}')
+    assert doctor.reason([doctor.CUDA], with_device) == "needs a CUDA device"
+    assert doctor.remedy([doctor.CUDA], with_device) == doctor.CUDA.remedy
 
 
 def test_junit_survives_what_a_crash_prints() -> None:

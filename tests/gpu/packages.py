@@ -16,7 +16,7 @@ from trtplug.model import Op, Registered
 from trtplug.plugin_api import PluginApi
 from trtplug.process import Done, Processes
 from trtplug.verify import pytests
-from trtplug.verify.stage import Status
+from trtplug.verify.stage import StageResult, Status
 from trtplug.views import facts
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +25,7 @@ TESTS = ("parity", "opcheck", "compile", "plugin", "converter", "engine")  # tho
 TESTS_OF_V2 = ("plugin", "converter", "engine")  # those to which the interface of the plugin makes a difference
 IN_ENGINES = ("converter", "engine")
 _MOST_INPUTS = 3  # of the bridge, which only works where TensorRT-RTX is
+LIBRARIES = ("library", "torch", "triton")  # the figures that name what ran a stage
 RESULTS = {Status.PASSED: PASSED, Status.FAILED: FAILED, Status.SKIPPED: NOT_RUN}
 
 
@@ -107,10 +108,16 @@ def run_test(installed: Installed, name: str) -> list[Row]:
     result = pytests.result(name, done, report)
     if result.status is Status.FAILED:
         print(result.output)
-    figures = [f"{key} {value}" for key, value in result.figures.items() if key not in ("library", "passed")]
-    passed = [f"{result.figures['passed']} tests"] if "passed" in result.figures else []
-    said = "; ".join([*passed, *figures, *([result.reason] if result.reason else [])])
-    return [Row(what, RESULTS[result.status], said, str(result.figures.get("library", "")))]
+    return [of_stage(what, result)]
+
+
+def of_stage(what: str, result: StageResult) -> Row:
+    """The row of a stage: its figures and its reason, and the libraries that ran it apart."""
+    figures = dict(result.figures)
+    libraries = [f"{name} {figures.pop(name)}".removeprefix("library ") for name in LIBRARIES if name in figures]
+    passed = [f"{figures.pop('passed')} tests"] if "passed" in figures else []
+    said = [*passed, *(f"{name} {value}" for name, value in figures.items()), *filter(None, [result.reason])]
+    return Row(what, RESULTS[result.status], "; ".join(said), ", ".join(libraries))
 
 
 def _unfit(op: Op, test: str) -> str:

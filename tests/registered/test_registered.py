@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from tests.conftest import ROOT, TORCH_TENSORRT, Built, run_trtplug
 from trtplug.verify import environment
 
 HERE = Path(__file__).parent
+RTX = f"tensorrt_rtx {metadata.version('tensorrt-rtx')}"
+SHOWN = "python -c 'import tensorrt_rtx' may show more"
 
 
 def outcome(package: Path, folder: Path, *tests: str, plugin: bool = True) -> list[tuple[str, str]]:
@@ -110,16 +114,20 @@ def test_generated_tests_bite(package: Path, tmp_path: Path, text: str, instead:
 def test_verify_runs_all_but_what_needs_the_plugin(tmp_path: Path) -> None:
     done = run_trtplug("verify", HERE / "blend.yaml", "-j", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "has no plugin 'BlendByHand'" in done.stdout
+    for stage in ("plugin", "onnx"):
+        assert re.search(rf"blend {stage} \.\.\. skipped: tensorrt_rtx .* has no plugin 'BlendByHand'", done.stdout)
     assert "compile ... skipped: the op runs its reference" in done.stdout
+    required = run_trtplug("verify", HERE / "blend.yaml", "--stage", "plugin", "--require", "plugin")
+    assert required.returncode == 1
+    assert "required, but could not run: tensorrt_rtx" in required.stdout
 
 
 @pytest.mark.skipif(not TORCH_TENSORRT, reason="needs torch-tensorrt-rtx")
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ((), "networks of tensorrt_rtx 1.7.1.116 take its plugin from ONNX alone"),
-        (("taken",), "tensorrt_rtx 1.7.1.116 has no plugin 'BlendByHand', version '7', namespace 'somebody'"),
+        ((), f"networks of {RTX} take its plugin from ONNX alone"),
+        (("taken",), f"{RTX} has no plugin 'BlendByHand', version '7', namespace 'somebody'"),
         (("taken", "registered"), ""),
     ],
     ids=["as it is", "missing", "registered"],
@@ -158,8 +166,11 @@ def test_plugins_lists_what_tensorrt_has() -> None:
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        ("import os\nos.abort()", "TensorRT's registry cannot be read: the process crashed (SIGABRT)"),
-        ("raise OSError('no driver')", "TensorRT's registry cannot be read: exit status 1: OSError: no driver"),
+        ("import os\nos.abort()", f"TensorRT's registry cannot be read: the process crashed (SIGABRT); {SHOWN}"),
+        (
+            "raise OSError('no driver')",
+            f"TensorRT's registry cannot be read: exit status 1: OSError: no driver; {SHOWN}",
+        ),
         (
             "import tensorrt_of_nobody",
             "there is no TensorRT here; pip install 'trtplug[verify]', or tensorrt where you have that",

@@ -371,6 +371,21 @@ def test_a_kernel_that_works_in_place_only_lacks_its_reference(
         # What is stored before it is loaded was not there before.
         ("x_ptr, y_ptr", f"{COPY}    tl.store(x_ptr + i, tl.load(y_ptr + i))\n", "(Tensor(a!) x) -> Tensor", []),
         ("x_ptr", "    tl.store(x_ptr, 1)\n    tl.store(x_ptr + 1, tl.load(x_ptr))\n", "(Tensor like) -> Tensor", []),
+        # Of two branches only one stores; what the other loads was there before.
+        (
+            "x_ptr, y_ptr, ACC: tl.constexpr",
+            "    i = tl.arange(0, 8)\n    y = tl.load(y_ptr + i)\n    if ACC:\n        y += 1\n"
+            "    if not ACC:\n        tl.store(x_ptr + i, y)\n    else:\n"
+            "        tl.store(x_ptr + i, tl.load(x_ptr + i) + y)\n",
+            "(Tensor(a!) x, Tensor y, bool acc=False) -> ()",
+            ["y.shape == x.shape"],
+        ),
+        (
+            "x_ptr, y_ptr, ACC: tl.constexpr",
+            "    if ACC:\n        tl.store(x_ptr, 1)\n        tl.store(y_ptr, tl.load(x_ptr))\n",
+            "(Tensor like, bool acc=False) -> (Tensor, Tensor)",
+            [],
+        ),
         # Neither a stride nor a bound tells how large x must be.
         (
             "x_ptr, x_stride",

@@ -53,7 +53,7 @@ class Use:
 
     loaded: bool = False
     stored: bool = False
-    kept: bool = False  # loaded before anything is stored, so that what it held matters
+    kept: bool = False  # loaded where nothing need have been stored before, so that what it held matters
     atomic: bool = False
     optional: bool = False  # compared with None
     number: bool = False  # multiplied, compared, a bound of a loop: no address
@@ -109,6 +109,16 @@ def _either(one: Value, other: Value) -> Value:
     return joined._replace(described=one.described or other.described)
 
 
+class _Access(NamedTuple):
+    """A load or a store: where, for which parameters that are true, in which branches, and the dtype that is stored."""
+
+    action: str
+    address: Value
+    guards: frozenset[str]
+    branches: frozenset[tuple[str, bool]]
+    dtype: str | None
+
+
 class _Run:
     """One run of a kernel; `uses` and `axes` fill up."""
 
@@ -116,8 +126,9 @@ class _Run:
         self._module = module
         self._kernel = module.functions[kernel]
         self._guards: list[str] = []
+        self._branches: list[tuple[str, bool]] = []  # the conditions of ifs, and whether they hold
         self._depth = 0
-        self._accesses: list[tuple[str, Value, frozenset[str], str | None]] = []
+        self._accesses: list[_Access] = []
         names = [argument.arg for argument in _arguments(self._kernel)]
         self.uses = {name: Use() for name in names}
         self.axes: dict[int, list[str]] = {}
@@ -125,20 +136,22 @@ class _Run:
     def whole(self, constexprs: Collection[str]) -> None:
         """Runs the kernel. Which term of an address is the pointer, and which are numbers, is known only at the end."""
         self._call(self._module, self._kernel, {name: Value(terms=(name,)) for name in self.uses})
-        for action, address, guards, dtype in self._accesses:
-            pointers = [name for name in address.terms if not self.uses[name].number and name not in constexprs]
+        stores: dict[str, list[frozenset[tuple[str, bool]]]] = {name: [] for name in self.uses}
+        for access in self._accesses:
+            pointers = [name for name in access.address.terms if not self.uses[name].number and name not in constexprs]
             if not pointers:
                 continue
             use = self.uses[pointers[0]]
-            use.offsets.append(address.sources)
-            if action == "load":
+            use.offsets.append(access.address.sources)
+            if access.action == "load":
                 use.loaded = True
-                use.kept |= not use.stored
-                use.guards = guards if use.guards is None else use.guards & guards
+                use.kept |= not any(branches <= access.branches for branches in stores[pointers[0]])
+                use.guards = access.guards if use.guards is None else use.guards & access.guards
             else:
                 use.stored = True
-                use.atomic |= action != "store"
-                use.dtypes.append(dtype)
+                use.atomic |= access.action != "store"
+                use.dtypes.append(access.dtype)
+                stores[pointers[0]].append(access.branches)
 
     # --- statements --------------------------------------------------------------------------------------------------
 
@@ -178,9 +191,10 @@ class _Run:
                 self._value(value, names)
             case ast.If(test=test, body=body, orelse=other):
                 otherwise = dict(names)
-                with self._where(test, names):
+                with self._where(test, names), self._branch(test, True):
                     self._block(body, names, returned)
-                self._block(other, otherwise, returned)
+                with self._branch(test, False):
+                    self._block(other, otherwise, returned)
                 self._merge(names, otherwise)
             case ast.For(target=target, iter=items, body=body):
                 over = self._value(items, names)
@@ -227,6 +241,13 @@ class _Run:
         self._guards += guards
         yield
         del self._guards[len(self._guards) - len(guards) :]
+
+    @contextlib.contextmanager
+    def _branch(self, test: ast.expr, holds: bool) -> Iterator[None]:
+        """What is run inside is not run where the test does not come out like this."""
+        self._branches.append((ast.unparse(test), holds))
+        yield
+        self._branches.pop()
 
     def _condition(self, test: ast.expr, names: dict[str, Value]) -> None:
         match test:
@@ -359,7 +380,7 @@ class _Run:
 
     def _access(self, action: str, address: Value, stored: list[Value]) -> Value:
         dtype = next((v.dtype or ("int32" if type(v.literal) is int else None) for v in stored), None)
-        self._accesses.append((action, address, frozenset(self._guards), dtype))
+        self._accesses.append(_Access(action, address, frozenset(self._guards), frozenset(self._branches), dtype))
         return Value(frozenset(Source("loaded", term) for term in address.terms))
 
     def _builtin(self, name: str, given: list[Value], named: Mapping[str, Value]) -> Value:

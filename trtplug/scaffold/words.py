@@ -80,7 +80,7 @@ def block(name: str) -> str:
 
 def float_default(name: str, annotation: str) -> str | None:
     """The default of an argument that is a float by its name or annotation; None of one that is not."""
-    parts = name.lower().strip("_").split("_")
+    parts = [part.rstrip("0123456789") for part in name.lower().strip("_").split("_")]
     word = next((part for part in (parts[-1], parts[0]) if part in _FLOATS), None)
     if word or re.search(r"(float|fp)\d*", annotation):
         return _FLOAT_DEFAULTS.get(word or "", "1.0")

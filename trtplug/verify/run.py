@@ -213,7 +213,7 @@ class _Run:
         installed = self._installed
         missing = doctor.missing(stage.needs, self.facts)
         if missing:
-            why = f"{doctor.reason(missing, self.facts)}: {doctor.remedy(missing)}"
+            why = f"{doctor.reason(missing, self.facts)}: {doctor.remedy(missing, self.facts)}"
             result = StageResult(stage.name, Status.SKIPPED, why)
         elif installed and installed.status is not Status.PASSED:
             why = "failed" if installed.status is Status.FAILED else f"did not run: {installed.reason}"

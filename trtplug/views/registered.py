@@ -103,6 +103,9 @@ def plugin(op: Op) -> Plugin:
     )
 
 
+_LISTS = {"int32": "AttrInt64s", "float32": "AttrFloat32s"}  # onnx_ir's attributes that hold a field
+
+
 class Onnx(TypedDict):
     op: str
     plugin: str
@@ -114,7 +117,7 @@ class Onnx(TypedDict):
     attributes: tuple[tuple[str, str], ...]
     signature: str
     arguments: str
-    float_lists: tuple[str, ...]
+    lists: tuple[tuple[str, str], ...]
     tensors: str
 
 
@@ -133,9 +136,7 @@ def onnx(op: Op) -> Onnx:
         ),
         signature=node["signature"],
         arguments=names(a.name for a in _used(op)),
-        float_lists=tuple(
-            spelling.quoted(f.name) for f in of(op).fields if f.type == "float32" and f.value.kind.is_list
-        ),
+        lists=tuple((spelling.quoted(f.name), _LISTS[f.type]) for f in of(op).fields if f.value.kind.is_list),
         tensors=names(t.name for t in op.tensors),
     )
 

@@ -2,6 +2,8 @@
 
 import os
 import random
+from collections.abc import Callable
+from importlib.metadata import version
 
 import pytest
 import torch
@@ -15,6 +17,12 @@ _SEED = int(os.environ.get("TEST_SEED", random.randrange(2**32)))
 def pytest_report_header() -> str:
     """Says how to repeat the random inputs of this run."""
     return f"random inputs: repeat with TEST_SEED={_SEED}"
+
+
+@pytest.fixture(autouse=True)
+def _versions(record_property: Callable[[str, object], None]) -> None:
+    record_property("torch", torch.__version__)
+    record_property("triton", version("triton"))
 
 
 @pytest.fixture(autouse=True)

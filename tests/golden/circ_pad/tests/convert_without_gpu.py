@@ -85,7 +85,8 @@ def main() -> int:
         before = models.dry_run(Path(folder, "before"), **models.LEFT_TO_PYTORCH)
         after = models.dry_run(Path(folder, "after"))
     engines = [engine_of(models, dtypes) for dtypes in DTYPES]
-    print(json.dumps({"before": before, "after": after, "engines": engines}))
+    version = importlib.import_module("torch_tensorrt").__version__
+    print(json.dumps({"version": version, "before": before, "after": after, "engines": engines}))
     return 0
 
 

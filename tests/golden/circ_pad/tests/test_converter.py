@@ -87,9 +87,11 @@ def test_one_engine_holds_the_plugin_and_equals_eager(dtypes: tuple[torch.dtype,
     assert len(parts) == 1, f"the graph is broken into {parts}"
     assert "_run_on_acc" in parts[0], f"{parts[0]} runs in PyTorch"
     assert len(layers) == 1, f"the network holds the plugin as {layers}"
-    for case in (USUAL, LEAST, MOST, random_case()):
+    cases = (USUAL, LEAST, MOST, random_case())
+    for case in cases:
         assert_equals_eager(compiled, models.Followed(), case, dtypes)
     record_property("plugin_layer", layers[0])
+    record_property("equal_to_eager", f"{len(cases)} sizes, {len(DTYPES)} combinations of dtypes")
 
 
 @gpu
@@ -148,7 +150,9 @@ if not GPU:
             assert len(engine["plugins"]) == 1
             assert (engine["inputs"], engine["outputs"]) == (len(TENSORS), engine["results"])
             assert engine["named"], "the engine does not name the plugin"
-        record_property("library", f"{trt.__name__} {trt.__version__}, torch_tensorrt, without a GPU")
+        record_property(
+            "library", f"{trt.__name__} {trt.__version__}, torch_tensorrt {found['version']}, without a GPU"
+        )
         record_property("coverage", f"{percent_before}% -> {percent}%")
         record_property("graphs", f"{graphs_before} -> {graphs}")
         record_property("plugin_layer", found["engines"][0]["plugins"][0])

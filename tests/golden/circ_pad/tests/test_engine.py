@@ -11,7 +11,7 @@ from trtplug_circular_pad._tensorrt import TENSORRT_DTYPES, trt
 
 from .calls import DTYPES, LEAST, MOST, TENSORS, USUAL, arguments, assert_close, random_case, reference, tensors
 from .fresh_process import outputs_of_engine
-from .test_onnx import Parsed, exported
+from .test_onnx import Parsed, usual
 
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA device", allow_module_level=True)
@@ -34,7 +34,7 @@ def built(dtypes: tuple[torch.dtype, ...]) -> bytes:
             layer.get_output(i).name = name
             network.mark_output(layer.get_output(i))
     else:
-        parsed = Parsed(exported(dtypes, USUAL))
+        parsed = Parsed(usual(dtypes))
         builder, network = parsed.builder, parsed.network
         assert len(parsed.plugin_layers()) == 1
     config, profile = builder.create_builder_config(), builder.create_optimization_profile()

@@ -23,8 +23,7 @@ ELEMENTS = {
 }
 
 
-@cache
-def exported(dtypes: tuple[torch.dtype, ...], case: Case, model: type[Model] = Model) -> onnx.ModelProto:
+def exported(dtypes: tuple[torch.dtype, ...], case: Case = USUAL, model: type[Model] = Model) -> onnx.ModelProto:
     """The model as torch.onnx.export writes it, of the usual case with the dynamic dimensions of the profile."""
     given = tensors(arguments(case, dtypes))
     shapes: dict[str, dict[int, Any]] = {name: {} for name in given}
@@ -40,6 +39,12 @@ def exported(dtypes: tuple[torch.dtype, ...], case: Case, model: type[Model] = M
     )
     assert program is not None
     return program.model_proto
+
+
+@cache
+def usual(dtypes: tuple[torch.dtype, ...]) -> onnx.ModelProto:
+    """The model of the usual case, which several tests read."""
+    return exported(dtypes)
 
 
 def node_attributes(case: Case) -> list[tuple[str, AttributeProto.AttributeType, Any]]:
@@ -129,7 +134,7 @@ NODES = {str(node_attributes(case)): case for case in reversed(CASES)}.values()
 def test_exported_node_is_what_the_parser_looks_up(
     case: Case, dtypes: tuple[torch.dtype, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = exported(dtypes, case)
+    model = usual(dtypes) if case is USUAL else exported(dtypes, case)
     onnx.checker.check_model(model, full_check=True)
     (node,) = [node for node in model.graph.node if node.op_type == NAME]
     assert node.domain == NAMESPACE
@@ -168,7 +173,7 @@ def test_tensorrt_computes_the_shapes_and_dtypes_of_the_op(case: Case, dtypes: t
 def test_engine_is_built_with_the_plugin_inside(
     dtypes: tuple[torch.dtype, ...], record_property: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsed = Parsed(exported(dtypes, USUAL))
+    parsed = Parsed(usual(dtypes))
     (layer,) = parsed.plugin_layers()
     serialised = []
     get_fields = plugin.CircularPadPlugin.get_fields_to_serialize

@@ -23,6 +23,11 @@ gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA dev
 STREAM = 0x5EED  # the handle that the stub must be given
 
 
+@pytest.fixture(autouse=True)
+def _library(record_property: Any) -> None:
+    record_property("library", f"{trt.__name__} {trt.__version__}")
+
+
 class StubKernel:
     """Stands in for compiled kernels: interprets them on the CPU tensors at the addresses, and notes the stream."""
 
