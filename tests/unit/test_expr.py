@@ -13,6 +13,7 @@ VALUES = {
     "mode": expr.STR,
     "flag": expr.BOOL,
     "pads": Kind(Scalar.INT, is_list=True),
+    "taps": Kind(Scalar.FLOAT, is_list=True, optional=True),
 }
 SHAPE = Scope(Site.SHAPE, ("x", "w"), VALUES)
 CHECK = Scope(Site.CHECK, ("x", "w"), VALUES)
@@ -34,6 +35,7 @@ LAUNCH = Scope(Site.LAUNCH, ("x", "w"), VALUES, outputs=("y",))
         ("pad(pads, [n])", "a list, each item an int", "pad(pads, [n])"),
         ("numel(x) + sum(w.shape)", "a dimension", "math.prod(x_shape) + sum(w_shape)"),
         ("eps * n", "a float", "eps * n"),
+        ("or_else(taps, [])", "a list, each item a float", "[] if taps is None else taps"),
     ],
 )
 def test_numbers_and_lists(text: str, kind: str, printed: str) -> None:

@@ -378,6 +378,8 @@ class _Parser:
         other = self.expression(arguments[1])
         if plain == FLOAT and other.kind == INT:
             other = replace(other, kind=FLOAT)
+        if plain.is_list and isinstance(other, Items) and not other.items:
+            other = replace(other, kind=plain)  # an empty list is a list of anything
         if not (accepts(plain, other.kind) or accepts(other.kind, plain)):
             raise self._error(f"expected {plain}; this is {other.kind}", arguments[1])
         return Call(other.kind if accepts(other.kind, plain) else plain, function, (value, other))
