@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from trtplug.cli import app
@@ -63,3 +64,27 @@ def stage(package: Path, name: str, work: Path, *options: str) -> StageResult:
 
 
 Built = Callable[[Path], Path]
+
+
+def module(call: Any) -> Any:
+    """A torch module that makes one call."""
+    import torch
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return call(x)
+
+    return Model()
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, creator: Any) -> list[Any]:
+    """The plugins that a creator makes from now on."""
+    made: list[Any] = []
+    create = creator.create_plugin
+
+    def create_plugin(creator: Any, *given: Any) -> Any:
+        made.append(create(creator, *given))
+        return made[-1]
+
+    monkeypatch.setattr(creator, "create_plugin", create_plugin)
+    return made
