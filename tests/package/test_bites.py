@@ -261,21 +261,18 @@ def test_stage_fails(name: str, built: Built, forks: Forks, tmp_path: Path) -> N
     assert not passes(package, change.stage, forks)
 
 
-UNCHANGED = {("specs/circ_pad.yaml", change.stage) for change in CHANGES.values()}
-UNCHANGED |= {(f"tests/specs/{spec}.yaml", change.stage) for spec, change in OTHERS.values()}
-
-
-@pytest.mark.parametrize(("spec", "stage"), sorted(UNCHANGED))
-def test_tests_pass_without_a_change(spec: str, stage: str, built: Built, forks: Forks, tmp_path: Path) -> None:
+# Of the others test_verify.py shows it.
+@pytest.mark.parametrize("stage", sorted({change.stage for change in CHANGES.values()}))
+def test_tests_pass_without_a_change(stage: str, built: Built, forks: Forks, tmp_path: Path) -> None:
     package = tmp_path / "package"
-    shutil.copytree(built(ROOT / spec), package)
+    shutil.copytree(built(ROOT / "specs/circ_pad.yaml"), package)
     assert passes(package, stage, forks)
 
 
 def passes(package: Path, stage: str, forks: Forks) -> bool:
-    """Whether the tests of a stage pass; as verify runs them, but with the package where it stands, which is faster."""
+    """Whether the tests of a stage pass; as verify runs them, but in a fork, with the package where it stands."""
     code, output = forks.pytest(package, f"tests/test_{stage}.py", "-x", "-q", "-p", "no:cacheprovider")
     print(output)
     # Tests fail, or the process dies. Anything else, such as a module that is no Python, is a fault of the change.
     assert code < 2, output
-    return code == 0
+    return code == 0 and " passed" in output
