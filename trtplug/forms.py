@@ -179,7 +179,7 @@ Tolerance: TypeAlias = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 _CONFIG = ConfigDict(extra="forbid")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class KernelForm:
     """The Triton kernel."""
 
@@ -192,7 +192,7 @@ class KernelForm:
     )
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class InputForm:
     """What one tensor argument, or one dtype argument, may be; a single rank stands here as least and most."""
 
@@ -206,7 +206,7 @@ class InputForm:
     )
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class OutputForm:
     """What one output is."""
 
@@ -215,7 +215,7 @@ class OutputForm:
     init: Init | None = Field(default=None, description="zero: filled with zeros before the kernels run")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class ScratchForm:
     """One buffer of the workspace."""
 
@@ -224,7 +224,7 @@ class ScratchForm:
     init: Init | None = Field(default=None, description="zero: filled with zeros before the kernels run")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class SizeForm:
     """One size that the kernels find out, and write as an int64."""
 
@@ -232,7 +232,7 @@ class SizeForm:
     typical: Expression | None = Field(default=None, description="what engines are tuned for; default most")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class LaunchForm:
     """How one kernel is launched."""
 
@@ -252,7 +252,7 @@ class LaunchForm:
     num_stages: StrictInt | None = Field(default=None, ge=1, description="stages of Triton's software pipelining")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class FieldForm:
     """One field of a registered plugin."""
 
@@ -260,7 +260,7 @@ class FieldForm:
     value: Expression = Field(description="what it is set to, such as pooled_height")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class PluginForm:
     """A plugin that TensorRT's registry has already."""
 
@@ -276,7 +276,7 @@ class PluginForm:
     )
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class PackageForm:
     """What the generated package is called, where the defaults do not do."""
 
@@ -285,7 +285,7 @@ class PackageForm:
     version: Line = Field(default="0.1.0", description="the version of the distribution")
 
 
-@form(frozen=True, kw_only=True, eq=False, repr=False, config=_CONFIG)
+@form(frozen=True, kw_only=True, repr=False, config=_CONFIG)
 class Form:
     """A whole spec."""
 
