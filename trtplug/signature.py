@@ -150,7 +150,7 @@ def check_writing(
     told = _sizes([*read, *(output.shape for output in outputs)], launched)
     # A check that reads an optional tensor does not apply without it.
     ties = [_sizes([check.condition], launched) for check in checks if not check.given]
-    sized = _tied(told | {t.name for t in arguments if t not in written}, ties)
+    sized = tied(told | {t.name for t in arguments if t not in written}, ties)
     letters: dict[str | None, str] = {}
     for tensor in written:
         name, at = tensor.name, tensor.argument.offset
@@ -187,7 +187,7 @@ def _sizes(values: Iterable[Expr], launched: Launch) -> set[str]:
     return shapes | {tensor.name for tensor in counted if isinstance(tensor, Value)}
 
 
-def _tied(known: set[str], ties: list[set[str]]) -> set[str]:
+def tied(known: set[str], ties: list[set[str]]) -> set[str]:
     """The tensors of known size and those that ties relate to them, or to a number: a tie of one tensor."""
     for _ in ties:
         known = known.union(*(tie for tie in ties if len(tie) == 1 or tie & known))

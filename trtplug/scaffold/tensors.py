@@ -83,6 +83,7 @@ class Tensors:
         self._find(kernel)
         self.flags = self._find_optional()
         self.sizes: dict[str, str] = {}
+        self.told: dict[str, str] = {}  # of them those of tensors that are always given
         self.strides: dict[str, tuple[Tensor, int, str]] = {}
         self._read_strides()
         raw = any(not lengths for lengths in self._axes.values())
@@ -277,7 +278,9 @@ class Tensors:
             return
         for tensor in sorted(self.inputs, key=lambda tensor: tensor.optional):
             for i, dim in enumerate(tensor.dims if tensor.kind == "axes" else []):
-                self.sizes.setdefault(dim, tensor.item(f"{tensor.name}.shape", i))
+                size = self.sizes.setdefault(dim, tensor.item(f"{tensor.name}.shape", i))
+                if not tensor.optional:
+                    self.told[dim] = size
 
     def _describe(self, tensor: Tensor) -> None:
         if self._is_index(tensor):
@@ -334,11 +337,11 @@ class Tensors:
         shape, case = f"{main.name}.shape", main.case
         index = next((t for t in self.inputs if not t.optional and main in self._indexed_by(t)), None)
         if tensor.kind == "axes" and tensor.dims != main.dims:
-            sizes = [self.sizes.get(dim, f"{shape}[{min(i, len(case) - 1)}]") for i, dim in enumerate(tensor.dims)]
+            sizes = [self.told.get(dim, f"{shape}[{min(i, len(case) - 1)}]") for i, dim in enumerate(tensor.dims)]
             tensor.shape, tensor.case = f"[{', '.join(sizes)}]", [1] * len(sizes)
         elif tensor.kind == "column":
-            dim = self._letter(tensor)
-            tensor.shape, tensor.case = f"[{self.sizes[dim]}]" if dim else f"{shape}[-1:]", case[-1:]
+            size = self.told.get(self._letter(tensor) or "")
+            tensor.shape, tensor.case = f"[{size}]" if size else f"{shape}[-1:]", case[-1:]
         elif tensor.kind == "row":
             tensor.shape, tensor.case = f"{shape}[:-1]", case[:-1]
         elif tensor.kind == "scalar":

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trtplug.scaffold import words
 from trtplug.scaffold.tensors import GuessError, Parameter, Tensor, Tensors
 from trtplug.scaffold.use import KernelUse
+from trtplug.signature import tied
 
 
 class Argument(NamedTuple):
@@ -45,18 +46,26 @@ def guess(kernel: str, parameters: tuple[Parameter, ...], use: KernelUse) -> Gue
     guesses = _Values(parameters, use, tensors)
     values = {parameter.name: guesses.value(parameter) for parameter in parameters if parameter.supplied is None}
     grid, checks = list(guesses.grid()), list(tensors.checks())
-    told = [*(guess.text for guess in (*values.values(), *grid)), *(condition for condition, _ in checks)]
-    checks += _least_sizes(tensors, [*told, *(tensor.shape for tensor in tensors.outputs)])
+    told = [*(guess.text for guess in (*values.values(), *grid)), *(tensor.shape for tensor in tensors.outputs)]
+    checks += _least_sizes(tensors, told, [condition for condition, _ in checks])
     return Guesses(tensors.inputs, tensors.outputs, guesses.arguments, checks, values, grid)
 
 
-def _least_sizes(tensors: Tensors, told: list[str]) -> Iterator[tuple[str, str]]:
+def _least_sizes(tensors: Tensors, told: list[str], checks: list[str]) -> Iterator[tuple[str, str]]:
     """A check for each tensor that is written in place and of whose size nothing else tells, as a spec must."""
+    known = {t.name for t in tensors.inputs if not (t.optional or t.written) or _sizes(t.name, told)}
+    ties = [{t.name for t in tensors.inputs if _sizes(t.name, [check])} for check in checks]
+    absent = {t.name for t in tensors.inputs if t.optional}
+    known = tied(known, [tie for tie in ties if not tie & absent])
     for tensor in tensors.inputs:
-        size = re.compile(rf"(?<!strides\()\b{tensor.name}\.shape|numel\({tensor.name}\)")
-        if tensor.written and not any(map(size.search, told)):
+        if tensor.written and tensor.name not in known:
             message = f"{tensor.name} has fewer elements than the kernel writes to"
             yield f"numel({tensor.name}) >= {math.prod(tensor.case)}", message
+
+
+def _sizes(name: str, texts: list[str]) -> bool:
+    """Whether any of the texts reads the size of a tensor."""
+    return any(re.search(rf"(?<!strides\()\b{name}\.shape|numel\({name}\)", text) for text in texts)
 
 
 def _refuse_what_no_launch_can_give(kernel: str, parameters: tuple[Parameter, ...], use: KernelUse) -> None:
@@ -144,8 +153,8 @@ class _Values:
             if rest and first in called and len(other.case) > 1:
                 tensor, word = other, words.size(rest)
         why = "by its name"
-        if word in self._tensors.sizes:
-            return Guess(self._tensors.sizes[word], why)
+        if word in self._tensors.told:
+            return Guess(self._tensors.told[word], why)
         if word in words.COUNTS or (word in words.LENGTHS and not self._tensors.by_rows):
             return Guess(f"numel({tensor.name})", f"{why}, the number of elements")
         at = words.OF_IMAGES if self._tensors.of_images else words.OF_ATTENTION
@@ -161,8 +170,8 @@ class _Values:
 
     def _whole(self, lanes: str) -> str:
         """How far lanes must reach that are not moved."""
-        if words.block(lanes) in self._tensors.sizes:
-            return self._tensors.sizes[words.block(lanes)]
+        if words.block(lanes) in self._tensors.told:
+            return self._tensors.told[words.block(lanes)]
         if size := self._size(words.block(lanes)):
             return size.text
         if not self._tensors.by_rows:
@@ -209,8 +218,8 @@ class _Values:
     def _blocks(self, length: str, has_raw: bool) -> str:
         """How many blocks of a length there are."""
         shape = f"{self._tensors.anchor.name}.shape"
-        if words.block(length) in self._tensors.sizes:
-            whole = self._tensors.sizes[words.block(length)]
+        if words.block(length) in self._tensors.told:
+            whole = self._tensors.told[words.block(length)]
         elif not self._tensors.by_rows:
             whole = f"numel({self._tensors.anchor.name})"
         elif self._tensors.roles[length] == "row":
