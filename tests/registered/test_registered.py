@@ -111,6 +111,18 @@ def test_generated_tests_bite(package: Path, tmp_path: Path, text: str, instead:
     assert test in [name for name, _ in outcome(package, tmp_path, "plugin", "onnx")]
 
 
+@pytest.mark.parametrize(
+    ("weight", "problem"),
+    [(".inf", ""), ("-3.4028234663852886e+38", ""), ("3.45e+38", "which no float32 holds")],
+)
+def test_a_float32_field_takes_what_float32_holds(weight: str, problem: str, tmp_path: Path) -> None:
+    shutil.copy(HERE / "blend.py", tmp_path)
+    text = (HERE / "blend.yaml").read_text().replace("weight: 0.25", f"weight: {weight}")
+    (tmp_path / "blend.yaml").write_text(text)
+    done = run_trtplug("check", tmp_path / "blend.yaml")
+    assert (done.returncode, problem in done.stderr) == (2 if problem else 0, True), done.stderr
+
+
 def test_verify_runs_all_but_what_needs_the_plugin(tmp_path: Path) -> None:
     done = run_trtplug("verify", HERE / "blend.yaml", "-j", "1")
     assert done.returncode == 0, done.stdout + done.stderr
